@@ -99,7 +99,7 @@ class Program:
         return self[name].executable().source
 
     def stages(self, name: str) -> list[tuple[str, str]]:
-        """``(pass name, MLIR text)`` after each pass, as last compiled."""
+        """``(pass name, MLIR text)`` after each pass that ran, as last compiled."""
         return self[name].executable().stages
 
     def transfers(self, name: str) -> tuple[PlannedTransfer, ...]:

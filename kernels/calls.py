@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
-from typing import Any, Protocol
+from typing import Any, ParamSpec, Protocol
 
 from gpucodegen import api, errors
 from gpucodegen.calls.foreign_arrays import OWN, Library, Memory
@@ -266,6 +266,25 @@ class Kernel:
         call = KernelCall(self.name, home, recipe, function, tune=tune)
         self.known[form] = call
         return call
+
+
+_Options = ParamSpec("_Options")
+
+
+def described(
+    call: Callable[_Options, Any],
+) -> Callable[[Callable[[], None]], Callable[_Options, Any]]:
+    """Decorator: ``call``, with the name and docstring of an empty function.
+
+    Functions with one signature are closures of one function that differ in these.
+    """
+
+    def decorate(empty: Callable[[], None]) -> Callable[_Options, Any]:
+        for attribute in ("__module__", "__name__", "__qualname__", "__doc__"):
+            setattr(call, attribute, getattr(empty, attribute))
+        return call
+
+    return decorate
 
 
 def _require_writes(home: Library, function: str) -> None:

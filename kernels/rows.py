@@ -9,7 +9,7 @@ from typing import Any
 from gpucodegen import errors
 from gpucodegen.kernels import row_text
 from gpucodegen.kernels.arrays import Memory, require_rank, require_shape
-from gpucodegen.kernels.calls import Kernel, Recipe
+from gpucodegen.kernels.calls import Kernel, Recipe, described
 from gpucodegen.kernels.elements import Element, element_of, wished
 from gpucodegen.kernels.function_text import Operand, Text
 from gpucodegen.kernels.merged_axes import axis_of
@@ -42,47 +42,6 @@ def log_softmax(
     array([    0., -1000.])
     """
     return LOG_SOFTMAX((x,), out, target, axis, tune=tune)
-
-
-def cumsum(
-    x: Any,
-    axis: int | None = None,
-    *,
-    dtype: Any = None,
-    out: Any = None,
-    target: str = "auto",
-    tune: bool = False,
-) -> Any:
-    """Cumulative sums along an axis.
-
-    Without an axis, over the flattened row-major array. Sums of integers and bools have
-    64 bits unless ``dtype`` says otherwise; those of floats of 16 bits and less are
-    kept in f32, and each is rounded once.
-
-    >>> import numpy as np
-    >>> cumsum(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=1)
-    array([[1., 3.],
-           [3., 7.]])
-    """
-    return CUMSUM((x,), out, target, axis, dtype, tune=tune)
-
-
-def cumprod(
-    x: Any,
-    axis: int | None = None,
-    *,
-    dtype: Any = None,
-    out: Any = None,
-    target: str = "auto",
-    tune: bool = False,
-) -> Any:
-    """Cumulative products along an axis, in types like `cumsum`'s.
-
-    >>> import numpy as np
-    >>> cumprod(np.array([1, 2, 3, 4]))
-    array([ 1,  2,  6, 24])
-    """
-    return CUMPROD((x,), out, target, axis, dtype, tune=tune)
 
 
 def _prepare_softmax(
@@ -132,6 +91,46 @@ CUMSUM = _running("cumsum", "add")
 CUMPROD = _running("cumprod", "mul")
 
 
+def _cumulative(kernel: Kernel):  # noqa: ANN202 - it infers what would say the signature twice
+    def call(
+        x: Any,
+        axis: int | None = None,
+        *,
+        dtype: Any = None,
+        out: Any = None,
+        target: str = "auto",
+        tune: bool = False,
+    ) -> Any:
+        return kernel((x,), out, target, axis, dtype, tune=tune)
+
+    return described(call)
+
+
+@_cumulative(CUMSUM)
+def cumsum() -> None:
+    """Cumulative sums along an axis.
+
+    Without an axis, over the flattened row-major array. Sums of integers and bools have
+    64 bits unless ``dtype`` says otherwise; those of floats of 16 bits and less are
+    kept in f32, and each is rounded once.
+
+    >>> import numpy as np
+    >>> cumsum(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=1)
+    array([[1., 3.],
+           [3., 7.]])
+    """
+
+
+@_cumulative(CUMPROD)
+def cumprod() -> None:
+    """Cumulative products along an axis, in types like `cumsum`'s.
+
+    >>> import numpy as np
+    >>> cumprod(np.array([1, 2, 3, 4]))
+    array([ 1,  2,  6, 24])
+    """
+
+
 def layer_norm(
     x: Any,
     normalized_shape: int | Sequence[int],
@@ -154,9 +153,9 @@ def layer_norm(
     array([[-1.,  1.],
            [-1.,  1.]])
     """
-    return _norm(
-        "layer_norm", x, normalized_shape, weight, bias, eps, out, target, tune=tune
-    )
+    operands, has = _with_parameters((x,), weight, bias)
+    options = "layer_norm", _extents(normalized_shape), *has, _epsilon(eps)
+    return NORMS["layer_norm"](operands, out, target, *options, tune=tune)
 
 
 def rms_norm(
@@ -179,9 +178,10 @@ def rms_norm(
     array([[ 1.,  1.],
            [ 1., -1.]])
     """
-    return _norm(
-        "rms_norm", x, normalized_shape, weight, None, eps, out, target, tune=tune
-    )
+    operands, has = _with_parameters((x,), weight, None)
+    epsilon = None if eps is None else _epsilon(eps)
+    options = "rms_norm", _extents(normalized_shape), *has, epsilon
+    return NORMS["rms_norm"](operands, out, target, *options, tune=tune)
 
 
 def batch_norm(
@@ -208,31 +208,21 @@ def batch_norm(
     array([[-1.,  0.],
            [ 1.,  2.]])
     """
-    has = weight is not None, bias is not None
-    more = tuple(array for array in (weight, bias) if array is not None)
-    operands = x, running_mean, running_var, *more
-    return NORMS["batch_norm"](
-        operands, out, target, *has, _epsilon(eps), axis, tune=tune
-    )
+    operands, has = _with_parameters((x, running_mean, running_var), weight, bias)
+    options = *has, _epsilon(eps), axis
+    return NORMS["batch_norm"](operands, out, target, *options, tune=tune)
 
 
-def _norm(
-    name: str,
-    x: Any,
-    shape: int | Sequence[int],
-    weight: Any,
-    bias: Any,
-    eps: float | None,
-    out: Any,
-    target: str,
-    *,
-    tune: bool,
-) -> Any:
-    has = weight is not None, bias is not None
-    more = tuple(array for array in (weight, bias) if array is not None)
-    extents = (shape,) if isinstance(shape, int) else tuple(shape)
-    epsilon = None if eps is None else _epsilon(eps)
-    return NORMS[name]((x, *more), out, target, name, extents, *has, epsilon, tune=tune)
+def _with_parameters(
+    operands: tuple[Any, ...], *parameters: Any
+) -> tuple[tuple[Any, ...], tuple[bool, ...]]:
+    """Operands with the parameters that are given, and which are."""
+    given = (array for array in parameters if array is not None)
+    return (*operands, *given), tuple(array is not None for array in parameters)
+
+
+def _extents(shape: int | Sequence[int]) -> tuple[int, ...]:
+    return (shape,) if isinstance(shape, int) else tuple(shape)
 
 
 def _epsilon(eps: object) -> float:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
+from inspect import Parameter, signature
 from typing import Any
 
 import griffe
@@ -33,3 +35,18 @@ class Docstrings(griffe.Extension):
         """Rewrite one."""
         if obj.docstring is not None:
             obj.docstring.value = markdown(obj.docstring.value)
+
+    def on_function(self, *, func: griffe.Function, **_: Any) -> None:
+        """A function that a decorator returns has the signature of that function."""
+        if func.decorators and func.module is func.parent:
+            function = getattr(import_module(func.module.path), func.name)
+            given = signature(function).parameters.values()
+            func.parameters = griffe.Parameters(*map(_parameter, given))
+
+
+def _parameter(given: Parameter) -> griffe.Parameter:
+    default = None if given.default is Parameter.empty else repr(given.default)
+    kind = griffe.ParameterKind(given.kind.description)
+    return griffe.Parameter(
+        given.name, annotation=given.annotation, kind=kind, default=default
+    )

@@ -76,8 +76,8 @@ class Specializations:
     ) -> Executable:
         """The executable for a target, compiled if necessary.
 
-        ``arch``: of the kernels; None is that of the options, or else of the current
-        device.
+        A stored schedule that does not compile is left out. ``arch``: of the kernels;
+        None is that of the options, or else of the current device.
         """
         key = self.key(target, known)
         if registry.find(target).interprets:
@@ -89,32 +89,29 @@ class Specializations:
         place = key, asked.arch
         if place not in self.made:
             with showing(self.source):
-                self.made[place] = self._compiled(key, asked)
+                chosen = final_options(self.source, self.name, key, asked)
+                if chosen is not asked:
+                    sizes = chosen.tile_sizes or chosen.register_tile or chosen.plan
+                    tell(1, f"{self.name} for {target}: tuned sizes {sizes}")
+                try:
+                    made = build(self.source, self.name, key, chosen)
+                except errors.Error:
+                    if chosen is asked:
+                        raise
+                    plain = replace(asked, tuned=False)
+                    made = build(self.source, self.name, key, plain)
+                    what = "what is stored does not compile"
+                    tell(1, f"{self.name} for {target}: {what}")
+            self.made[place] = made
         return self.made[place]
 
     def _has_room(self) -> bool:
         return len(self.made) < MAX_SPECIALIZATIONS
 
-    def _compiled(self, key: Specialization, asked: Options) -> Executable:
-        """Compile with the stored schedule, if any; without it if that fails."""
-        chosen = final_options(self.source, self.name, key, asked)
-        if chosen is not asked:
-            sizes = chosen.tile_sizes or chosen.register_tile or chosen.plan
-            tell(1, f"{self.name} for {key[0]}: tuned sizes {sizes}")
-        try:
-            return build(self.source, self.name, key, chosen)
-        except errors.Error:
-            if chosen is asked:
-                raise
-            plain = replace(asked, tuned=False)
-            made = build(self.source, self.name, key, plain)
-            tell(1, f"{self.name} for {key[0]}: what is stored does not compile")
-            return made
-
     def for_strides(
         self, target: str, values: Sequence[Any], arch: str
-    ) -> tuple[Executable, Sequence[int]]:
-        """The executable for these values, and the arguments that must be copied.
+    ) -> tuple[tuple[Known | None, ...], Sequence[int]]:
+        """The known facts of these values, and the arguments that must be copied.
 
         Copies are needed for tensors that are not row-major, and for memrefs that are
         passed on as memrefs of another layout, so that no kernel supports their
@@ -124,23 +121,25 @@ class Specializations:
         known = signature.known(values, registry.find(target).widest)
         places = signature.strided(values)
         if not places:
-            return self.executable(target, known, arch), ()
+            return known, ()
         key, plain = (target, known), signature.row_major(known)
         holds_tensors = any(signature.parameters[n].is_value for n in places)
         if holds_tensors or key in self._without:
-            return self.executable(target, plain, arch), places
+            return plain, places
         reason = "one kernel serves all shapes"
         is_known = (key, arch) in self.made
         if self.options.specialize and (is_known or self._has_room()):
             try:
-                return self.executable(target, known, arch), ()
+                self.executable(target, known, arch)
             except errors.Error as problem:
                 reason = problem.message
-        executable = self.executable(target, plain, arch)
+            else:
+                return known, ()
+        self.executable(target, plain, arch)
         self._without.add(key)
         for n in places:
             warn(self.name, signature.parameters[n].name, values[n].strides, reason)
-        return executable, places
+        return plain, places
 
     def variants(self, target: str) -> list[Variant]:
         """Known facts of arguments and the executable for each, most specific first.
@@ -255,28 +254,30 @@ class Function:
         try:
             if named:
                 arguments = in_order(self.signature, arguments, named)
-            if stream is not None or out is not None:
-                done = self._call(arguments, stream)
-                return done if out is None else put(done, out, self.signature)
-            done = self._entry(*arguments)
-            return self._call(arguments) if done is NotImplemented else done
+            if stream is None and out is None:
+                done = self._entry(*arguments)
+                if done is not NotImplemented:
+                    return done
+            done = self._repeated(arguments, stream)
+            if done is NotImplemented:
+                done = self._first(form_of(arguments), arguments, stream)()
+            return done if out is None else put(done, out, self.signature)
         except errors.LaunchError as error:
             self.source.show_in(error)
             raise
 
-    def _call(self, arguments: tuple[Any, ...], stream: object = None) -> Any:
-        """Any call that the machine-code shortcut does not handle."""
-        form = form_of(arguments)
-        plan = self._plans.get(form)
+    def _repeated(self, arguments: tuple[Any, ...], stream: object) -> Any:
+        """A call of a known form, or of foreign arrays; NotImplemented for others."""
+        plan = self._plans.get(form_of(arguments))
         if plan is not None and plan.runtime is None and self._is_elsewhere(plan):
             plan = None
         words = plan.take(arguments) if plan is not None else None
         if plan is None or words is None:
             others = taken(arguments, self.signature)
             if others is None:
-                return self._first(form, arguments, stream)()
+                return NotImplemented
             stream = (others.stream or None) if stream is None else stream
-            return others.made(lambda: self._again(others.memory, stream))
+            return others.made(lambda: self(*others.memory, stream=stream))
         self._last, self._entry = plan.executable, plan.entry
         if stream is None:
             return plan.run(arguments, words)
@@ -287,11 +288,6 @@ class Function:
         made = plan.executable
         now = registry.find(made.target).settled_arch(self.options)
         return now != made.options.arch
-
-    def _again(self, arguments: tuple[Any, ...], stream: object) -> Any:
-        """A repeated call with foreign arrays."""
-        done = NotImplemented if stream is not None else self._entry(*arguments)
-        return self._call(arguments, stream) if done is NotImplemented else done
 
     def bind(
         self, *arguments: Any, stream: object = None, graph: bool = False
@@ -374,7 +370,9 @@ class Function:
             return self._interpreted(arguments, stream, graph=graph)
         values = signature.convert(arguments)
         arch = record.settled_arch(self.options, values)
-        executable, copied = self.specializations.for_strides(target, values, arch)
+        made = self.specializations
+        known, copied = made.for_strides(target, values, arch)
+        executable = made.executable(target, known, arch)
         self._last, self._entry = executable, no_fast_path
         signature.refuse_read_only(values, executable.artifact.written)
         refuses = self.options.alias == "refuse"
@@ -400,7 +398,7 @@ class Function:
         self, stream: object, arguments: tuple[Any, ...]
     ) -> tuple[Any, Sequence[bool]]:
         """A call that records which arguments were written."""
-        done = self._again(arguments, stream)
+        done = self(*arguments, stream=stream)
         assert self._last is not None
         return done, self._last.artifact.written
 
@@ -453,7 +451,8 @@ class Function:
         """The executable of a call, and the arguments that the call copies."""
         values, target = self.converted(arguments), self._target(arguments)
         arch = registry.find(target).settled_arch(self.options, values)
-        return self.specializations.for_strides(target, values, arch)
+        known, copied = self.specializations.for_strides(target, values, arch)
+        return self.specializations.executable(target, known, arch), copied
 
     def key_for(self, arguments: tuple[Any, ...], target: str = "") -> Specialization:
         """Target and argument types of a first call with these arguments.

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
 from gpucodegen.commands.inputs import (
-    Failures,
     add_input_options,
     add_json_option,
     modules,
-    printed_warnings,
+    reported_failures,
     write_records,
 )
 from gpucodegen.commands.run import add_argument_option, argument
@@ -66,9 +65,8 @@ def run(options: argparse.Namespace) -> int:
     """Check every public function, or the named one."""
     from gpucodegen.api import compile as compile_module
 
-    failures = Failures()
     records: list[dict[str, Any]] = []
-    with printed_warnings():
+    with reported_failures() as failures:
         for module in modules(options, failures):
             program = compile_module(module, target=options.target)
             rows: list[dict[str, Any]] = []

@@ -9,10 +9,9 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from gpucodegen.commands.inputs import (
-    Failures,
     add_input_options,
     modules,
-    printed_warnings,
+    reported_failures,
 )
 from gpucodegen.dialects.builtin import symbol_name
 from gpucodegen.ir.operation import Operation
@@ -39,10 +38,9 @@ def run(options: argparse.Namespace) -> int:
     from gpucodegen.passes.analysis.queries import functions_with_body
     from gpucodegen.passes.checks.buffers import check_module
 
-    failures = Failures()
     found: dict[str, Rows] = {}
     seen: Counter[str] = Counter()
-    with printed_warnings():
+    with reported_failures() as failures:
         for module in modules(options, failures):
             with failures.reported():
                 check_module(module)

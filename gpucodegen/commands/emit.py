@@ -10,12 +10,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen.commands.inputs import (
-    Failures,
     add_arch_option,
     add_input_options,
     add_json_option,
     modules,
-    printed_warnings,
+    reported_failures,
     write_records,
 )
 from gpucodegen.compiling.targets import names
@@ -37,9 +36,8 @@ def run(options: argparse.Namespace) -> int:
     """Print kernels and host program of each function."""
     from gpucodegen.api import compile as compile_module
 
-    failures = Failures()
     records: list[dict[str, Any]] = []
-    with printed_warnings():
+    with reported_failures() as failures:
         for module in modules(options, failures):
             with failures.reported():
                 program = compile_module(

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from gpucodegen.commands.inputs import (
     SPLIT_MARKER,
-    Failures,
     add_input_options,
     add_json_option,
+    add_passes_option,
     modules,
-    printed_warnings,
+    reported_failures,
     write,
     write_records,
 )
@@ -25,13 +25,7 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_input_options(parser)
-    parser.add_argument(
-        "-p",
-        "--passes",
-        default="",
-        metavar="PIPELINE",
-        help="explain what these passes make of it, such as skew",
-    )
+    add_passes_option(parser, "explain what these passes make of it, such as skew")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--svg", action="store_true", help="one picture of one nest")
     form.add_argument("--html", action="store_true", help="one page: text and pictures")
@@ -69,12 +63,11 @@ def run(options: argparse.Namespace) -> int:
     from gpucodegen.report.explanation import explain_module
     from gpucodegen.report.sizes import parse_sizes
 
-    failures = Failures()
     shown: list[Any] = []
     passes = parse_pipeline(options.passes)
     is_quick = options.svg and options.picture != "kernel"
     targets = () if is_quick else tuple(options.target or mappings())
-    with printed_warnings():
+    with reported_failures() as failures:
         sizes = parse_sizes(options.sizes)
         for module in modules(options, failures):
             with failures.reported():

@@ -15,12 +15,11 @@ from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.commands.inputs import (
-    Failures,
     add_arch_option,
     add_input_options,
     add_json_option,
     modules,
-    printed_warnings,
+    reported_failures,
     write_records,
 )
 from gpucodegen.commands.run import add_argument_option, argument
@@ -73,9 +72,8 @@ def run(options: argparse.Namespace) -> int:
     form = next((form for form in FILES if getattr(options, form)), "")
     target = FILES[form][0] if form else TARGETS[options.target]
     write: Callable[..., Record] = _files if form else _package
-    failures = Failures()
     records: list[Record] = []
-    with printed_warnings():
+    with reported_failures() as failures:
         for module in modules(options, failures):
             with failures.reported():
                 program = compile_module(module, target=target, arch=options.arch)

@@ -66,6 +66,10 @@ def add_input_options(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_passes_option(parser: HasOptions, text: str) -> None:
+    parser.add_argument("-p", "--passes", default="", metavar="PIPELINE", help=text)
+
+
 def add_arch_option(parser: HasOptions) -> None:
     """The option for the GPU architecture of kernels."""
     parser.add_argument(
@@ -131,12 +135,12 @@ class Failures:
 
 
 @contextmanager
-def printed_warnings() -> Generator[None]:
-    """Warnings on standard error, one line each, without Python source lines."""
+def reported_failures() -> Generator[Failures]:
+    """Failures of a command, whose warnings are printed without source, a line each."""
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         warnings.showwarning = _show_warning
-        yield
+        yield Failures()
 
 
 def _show_warning(message: Warning | str, *_: object) -> None:

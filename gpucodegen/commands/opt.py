@@ -7,21 +7,17 @@ import sys
 
 from gpucodegen.commands.inputs import (
     SPLIT_MARKER,
-    Failures,
     add_input_options,
+    add_passes_option,
     modules,
-    printed_warnings,
+    reported_failures,
 )
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_input_options(parser)
-    parser.add_argument(
-        "-p",
-        "--passes",
-        default="",
-        metavar="PIPELINE",
-        help="passes to run, such as 'canonicalize,tile{sizes=[32,32]}'",
+    add_passes_option(
+        parser, "passes to run, such as 'canonicalize,tile{sizes=[32,32]}'"
     )
     parser.add_argument("--generic", action="store_true", help="print the generic form")
     parser.add_argument(
@@ -37,10 +33,9 @@ def run(options: argparse.Namespace) -> int:
     from gpucodegen.passes.framework.base import run_pipeline
     from gpucodegen.passes.framework.pipeline_text import parse_pipeline
 
-    failures = Failures()
     passes = parse_pipeline(options.passes)
     printed: list[str] = []
-    with printed_warnings():
+    with reported_failures() as failures:
         for module in modules(options, failures):
             with failures.reported():
                 result = run_pipeline(module, passes)

@@ -12,11 +12,10 @@ from typing import Any
 
 from gpucodegen.commands.inputs import (
     SPLIT_MARKER,
-    Failures,
     add_input_options,
     add_json_option,
     modules,
-    printed_warnings,
+    reported_failures,
     write,
     write_records,
 )
@@ -61,10 +60,9 @@ def run(options: argparse.Namespace) -> int:
     from gpucodegen.report.gpu.report import report_module
     from gpucodegen.report.sizes import parse_sizes
 
-    failures = Failures()
     shown: list[Any] = []
     form = "record" if options.json else "html" if options.html else "text"
-    with printed_warnings():
+    with reported_failures() as failures:
         sizes = parse_sizes(options.sizes)
         for module in modules(options, failures):
             with failures.reported():

@@ -14,7 +14,7 @@ from typing import Any
 from gpucodegen import errors
 from gpucodegen.commands.doctor import PACKAGES, found_version
 from gpucodegen.commands.export import given_or_made_up
-from gpucodegen.commands.inputs import add_input_options, printed_warnings, read_text
+from gpucodegen.commands.inputs import add_input_options, read_text, reported_failures
 from gpucodegen.commands.inputs import write as write_text
 from gpucodegen.commands.run import add_argument_option, only
 from gpucodegen.compiling.targets.registry import choices
@@ -58,7 +58,7 @@ def run(options: argparse.Namespace) -> int:
     """Write the script, even for a text that does not compile."""
     text = read_text(options.file)
     allow: bool = options.allow_unregistered_dialect
-    with printed_warnings():
+    with reported_failures():
         name, arguments = _call(text, options)
     said = SCRIPT.format(
         about=f"{name or 'A text'} on the target {options.target!r}.",

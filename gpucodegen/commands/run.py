@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gpucodegen import errors
 from gpucodegen.commands.inputs import (
-    Failures,
     add_arch_option,
     add_input_options,
     add_json_option,
     modules,
-    printed_warnings,
+    reported_failures,
     write_records,
 )
 from gpucodegen.compiling.targets.registry import choices
@@ -73,10 +72,9 @@ def run(options: argparse.Namespace) -> int:
 
     from gpucodegen.api import compile as compile_module
 
-    failures = Failures()
     records: list[dict[str, Any]] = []
     printed = redirect_stdout(sys.stderr) if options.json else nullcontext()
-    with printed_warnings():
+    with reported_failures() as failures:
         for module in modules(options, failures):
             with failures.reported():
                 program = compile_module(

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from gpucodegen.commands import tuned
 from gpucodegen.commands.inputs import (
-    Failures,
     add_input_options,
     add_json_option,
+    add_passes_option,
     modules,
-    printed_warnings,
+    reported_failures,
     write_records,
 )
 from gpucodegen.commands.run import add_argument_option, argument, only
@@ -55,13 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--timeout", type=float, default=60.0, help="seconds of a trial"
     )
-    parser.add_argument(
-        "-p",
-        "--passes",
-        default="",
-        metavar="PIPELINE",
-        help="tune the holes of these passes: 'tile{sizes=[$a,$b]}'",
-    )
+    add_passes_option(parser, "tune the holes of these passes: 'tile{sizes=[$a,$b]}'")
     parser.add_argument(
         "--values",
         type=_values,
@@ -79,9 +73,8 @@ def run(options: argparse.Namespace) -> int:
     """Tune and print the table of trials, or run a store action."""
     if options.file in tuned.ACTIONS:
         return tuned.run(options)
-    failures = Failures()
     records: list[dict[str, Any]] = []
-    with printed_warnings():
+    with reported_failures() as failures:
         for module in modules(options, failures):
             with failures.reported():
                 made: list[Trial] = []

@@ -10,8 +10,7 @@ from warnings import catch_warnings, simplefilter
 
 from gpucodegen import errors
 from gpucodegen.compiling import artifact
-from gpucodegen.compiling.artifact import Artifact
-from gpucodegen.compiling.lowering import Stages, lower, printed
+from gpucodegen.compiling.lowering import Key, Stages, emitted, map_module, printed
 from gpucodegen.compiling.runnable import Runnable
 from gpucodegen.compiling.targets.registry import find
 from gpucodegen.debugging.levels import tell
@@ -21,6 +20,7 @@ from gpucodegen.runtime.host.generated_code import deferred_garbage_collection
 from gpucodegen.runtime.host.loader import load_program
 
 if TYPE_CHECKING:
+    from gpucodegen.dialects.builtin import Module
     from gpucodegen.emit.copy_plan import PlannedTransfer
     from gpucodegen.options import Options
     from gpucodegen.program_text import Source
@@ -70,6 +70,15 @@ class Executable(Runnable):
         return {spec.name: text_of(spec) for spec in self.kernels}
 
 
+def _typed(module: Module, name: str, key: Specialization) -> Key:
+    """The key with the types that known facts give to arguments."""
+    from gpucodegen.dialects.func import Function
+
+    target, known = key
+    inputs = Function(module.functions[name]).type.inputs
+    return target, specialized(inputs, known), alignments(known)
+
+
 _ONE_AT_A_TIME = RLock()
 """Catching warnings changes the whole process, so only one thread may do it."""
 
@@ -89,16 +98,9 @@ def build(
         place = artifact.key_of(source.key, name, identity, known, options)
     stages: Stages = []
 
-    def lowered(stages: Stages) -> Artifact:
-        from gpucodegen.dialects.func import Function
-
-        module = source.module
-        types = specialized(Function(module.functions[name]).type.inputs, known)
-        key = target, types, alignments(known)
-        return lower(module, name, key, options, stages)
-
     def again() -> Stages:
-        lowered(stages := [])
+        module = source.module
+        map_module(module, name, _typed(module, name, key), options, stages := [])
         return stages
 
     found = artifact.load(place) if place else None
@@ -111,7 +113,10 @@ def build(
         ):
             simplefilter("always")
             with span(f"{name} for {target}", "function"):
-                found = lowered(stages)
+                module = source.module
+                typed = _typed(module, name, key)
+                mapped = map_module(module, name, typed, options, stages)
+                found = emitted(module, mapped, name, target, options)
         for warning in told:
             errors.tell(warning.message)
         if place and not told:

@@ -23,47 +23,41 @@ Key = tuple[str, tuple["Type | None", ...], tuple[int, ...]]
 """Target, the types of the arguments where they are known, and their alignments."""
 
 
-def lower(
-    module: Module,
-    name: str,
-    key: Key,
-    options: Options,
-    stages: Stages,
+def emitted(
+    module: Module, mapped: Module, name: str, target: str, options: Options
 ) -> Artifact:
-    """Run all passes and emit the source; every stage is appended to ``stages``."""
+    """Emit the source of a module of mapped kernels, made of ``module``."""
     from gpucodegen.compiling.artifact import Artifact
     from gpucodegen.compiling.targets.registry import find
     from gpucodegen.debugging.spans import span
     from gpucodegen.dialects.gcg import alias_groups
     from gpucodegen.emit import emit_program
     from gpucodegen.library.routines import is_offered
-    from gpucodegen.passes.framework.functions import reachable
     from gpucodegen.runtime.host.loader import CONTRACTED, kernel_spec
     from gpucodegen.runtime.host.spec import StatedLaunch
     from gpucodegen.runtime.processor import thread_count
     from gpucodegen.tiling.machine.gpu.devices import bulk_copies
 
-    mapped = map_module(reachable(module, name), name, key, options, stages)
-    emission = replace(find(key[0]).emission(), bulk=bulk_copies(options.arch))
+    emission = replace(find(target).emission(), bulk=bulk_copies(options.arch))
     with span("source", "emission"):
-        emitted = emit_program(mapped, emission, options.outside, is_offered)
+        program = emit_program(mapped, emission, options.outside, is_offered)
     fastmath = () if options.exact else CONTRACTED
     threads = options.threads or thread_count()
-    entry = emitted.entries[name]
+    entry = program.entries[name]
     unsigned = _unsigned(module, name)
-    launch = emitted.functions[name].launch
+    launch = program.functions[name].launch
     return Artifact(
-        emitted.host_source,
+        program.host_source,
         tuple(
             kernel_spec(kernel, fastmath, threads, options.arch)
-            for kernel in emitted.kernels
+            for kernel in program.kernels
         ),
-        {key: _constant(value) for key, value in emitted.constants.items()},
+        {key: _constant(value) for key, value in program.constants.items()},
         entry.python_name,
-        emitted.source_of(name),
+        program.source_of(name),
         tuple(entry.written),
         tuple(entry.overwritten),
-        tuple(map(_placed, emitted.transfers_of(name))),
+        tuple(map(_placed, program.transfers_of(name))),
         _numbered(alias_groups(mapped.functions[name])),
         launch and _declared(StatedLaunch(*launch), unsigned),
         unsigned,
@@ -119,13 +113,9 @@ def _numbered(groups: Sequence[object]) -> tuple[int | None, ...]:
 
 
 def map_module(
-    module: Module,
-    name: str,
-    key: Key,
-    options: Options,
-    stages: Stages,
+    module: Module, name: str, key: Key, options: Options, stages: Stages
 ) -> Module:
-    """The module of mapped kernels; every stage is appended to ``stages``.
+    """The module of a function's mapped kernels; ``stages`` gets all stages.
 
     Time tiling that the proof cannot verify within its limits is dropped, unless the
     caller requested it.
@@ -135,13 +125,20 @@ def map_module(
 
     with span("the passes", "import"):
         from gpucodegen.compiling.pipeline import all_passes
+        from gpucodegen.passes.framework.base import run_pipeline
+        from gpucodegen.passes.framework.functions import reachable
         from gpucodegen.passes.loops.requested_schedules import is_of_time_tiles
 
     target, types, alignments = key
     passes = all_passes(name, types, target, options, alignments)
-    before = len(stages)
+    module = reachable(module, name)
+    stages[:] = [("parse", module)]
+
+    def after(pass_: ModulePass, current: Module) -> None:
+        stages.append((pass_.name, current))
+
     try:
-        return _mapped(module, passes, stages)
+        return run_pipeline(module, passes, after=after)
     except errors.RaceFound as problem:
         if any(is_of_time_tiles(field) for field, _ in options.plan):
             raise
@@ -149,22 +146,12 @@ def map_module(
         without = all_passes(name, types, target, plain, alignments)
         if without == passes:
             raise
-        del stages[before:]
-        mapped = _mapped(module, without, stages)
+        del stages[1:]
+        mapped = run_pipeline(module, without, after=after)
         place, reason = module.functions[name].location, problem.message
         given_up = errors.TimeTilesUnproven(place, function=name, reason=reason)
         errors.tell(given_up)
         return mapped
-
-
-def _mapped(module: Module, passes: Sequence[ModulePass], stages: Stages) -> Module:
-    from gpucodegen.passes.framework.base import run_pipeline
-
-    def after(pass_: ModulePass, current: Module) -> None:
-        stages.append((pass_.name, current))
-
-    stages.append(("parse", module))
-    return run_pipeline(module, passes, after=after)
 
 
 def printed(stages: Stages) -> list[tuple[str, str]]:

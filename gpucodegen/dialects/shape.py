@@ -26,7 +26,7 @@ from gpucodegen.dialects.framework.declare import always, each_of, indices, op
 from gpucodegen.dialects.framework.definition import Check, Op, Trait
 from gpucodegen.dialects.framework.kinds import ANY
 from gpucodegen.dialects.framework.signatures import (
-    SIGNATURE,
+    FUNCTION_ATTRIBUTES,
     parse_signature,
     print_function,
 )
@@ -579,13 +579,7 @@ OPERATIONS = (
         "shape.func",
         "",
         (parse_func, print_func),
-        attributes={
-            "sym_name": kinds.SYMBOL_NAME,
-            "function_type": SIGNATURE,
-            "sym_visibility": kinds.optional(kinds.STRING),
-            "arg_attrs": kinds.optional(kinds.ARRAY),
-            "res_attrs": kinds.optional(kinds.ARRAY),
-        },
+        attributes=FUNCTION_ATTRIBUTES,
         traits=Trait.ISOLATED | Trait.AFFINE_SCOPE,
         regions=1,
         checks=[check_func],

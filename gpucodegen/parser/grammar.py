@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Unpack
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.framework.syntax import Argument
+from gpucodegen.dialects.framework.syntax import Argument, RegionOptions
 from gpucodegen.dialects.verifier import verify as verify_module
 from gpucodegen.ir.affine import AffineMap, IntegerSet
 from gpucodegen.ir.attributes import AffineMapAttr, Attribute, IntegerSetAttr
@@ -40,22 +41,9 @@ class Grammar(Parser):
         return operations.parse_operation(self)
 
     def region(
-        self,
-        arguments: Sequence[Argument] = (),
-        *,
-        isolated: bool = False,
-        terminator: str = "",
-        dialect: str = "",
-        renamed: bool = False,
+        self, arguments: Sequence[Argument] = (), **options: Unpack[RegionOptions]
     ) -> Region:
-        return operations.parse_region(
-            self,
-            arguments,
-            isolated=isolated,
-            terminator=terminator,
-            dialect=dialect,
-            renamed=renamed,
-        )
+        return operations.parse_region(self, arguments, **options)
 
     def successor(self) -> Successor:
         return operations.parse_successor(self)

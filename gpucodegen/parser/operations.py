@@ -11,11 +11,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Unpack
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework.definition import Op, Trait
 from gpucodegen.dialects.framework.printing import VERBATIM
-from gpucodegen.dialects.framework.syntax import Argument, State, Use
+from gpucodegen.dialects.framework.syntax import Argument, RegionOptions, State, Use
 from gpucodegen.ir.attributes import ArrayAttr, Attribute, IntegerAttr, StringAttr
 from gpucodegen.ir.operation import (
     Block,
@@ -35,23 +36,15 @@ from gpucodegen.parser.parser import Parser
 
 
 def parse_region(
-    p: Parser,
-    arguments: Sequence[Argument] = (),
-    *,
-    isolated: bool = False,
-    terminator: str = "",
-    dialect: str = "",
-    renamed: bool = False,
+    p: Parser, arguments: Sequence[Argument] = (), **options: Unpack[RegionOptions]
 ) -> Region:
-    """``{ block* }``; ``arguments`` are those of the entry block, already parsed.
-
-    ``renamed``: the entry label may repeat the arguments under other names.
-    """
-    blocks = Blocks()
+    """``{ block* }``; ``arguments`` are those of the entry block, already parsed."""
+    blocks, terminator = Blocks(), options.get("terminator", "")
+    isolated, dialect = options.get("isolated", False), options.get("dialect", "")
     p.expect("{")
     opening = p.previous_end - 1
     with p.nested(), p.region_scope(blocks, isolated=isolated, dialect=dialect):
-        again = renamed and _LABEL.match(p.text, p.start)
+        again = options.get("renamed") and _LABEL.match(p.text, p.start)
         for name, value in () if again else arguments:
             p.define_value(name, value, opening)
         entry = tuple(a.value for a in arguments)

@@ -391,6 +391,7 @@ _COMPARISONS: dict[np.ufunc, str] = {
     np.equal: "eq",
     np.not_equal: "ne",
 }
+"""Name in `operator` of each comparison."""
 
 
 def kinds_of(ufunc: np.ufunc, kinds: Sequence[Kind]) -> tuple[list[Kind], Kind]:
@@ -542,12 +543,6 @@ _NAMES: dict[np.ufunc, str] = {
     np.remainder: "mod",
     np.negative: "neg",
     np.positive: "pos",
-    np.less: "lt",
-    np.less_equal: "le",
-    np.greater: "gt",
-    np.greater_equal: "ge",
-    np.equal: "eq",
-    np.not_equal: "ne",
     np.logical_not: "not_",
     np.bitwise_and: "and_",
     np.bitwise_or: "or_",
@@ -556,9 +551,9 @@ _NAMES: dict[np.ufunc, str] = {
     np.right_shift: "rshift",
     np.power: "pow",
 }
-"""Name in `operator` of each function's Python operator."""
+"""Name in `operator` of each other function's Python operator."""
 _PYTHON: dict[np.ufunc, Callable[..., Any]] = {
-    ufunc: getattr(operator, name) for ufunc, name in _NAMES.items()
+    ufunc: getattr(operator, name) for ufunc, name in (_NAMES | _COMPARISONS).items()
 }
 """Python's functions for constant folding."""
 

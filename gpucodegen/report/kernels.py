@@ -27,7 +27,6 @@ from gpucodegen.options import Options
 from gpucodegen.passes.analysis.lifting import Lifted, Surroundings, lift_function
 from gpucodegen.passes.analysis.work import KernelLaunches, host_program
 from gpucodegen.passes.checks.races import check_kernel
-from gpucodegen.passes.framework.functions import reachable
 from gpucodegen.passes.gpu.lower_collectives import LowerCollectives
 from gpucodegen.report.access_facts import element_bytes
 from gpucodegen.report.schedule_tree import Tree, Verdicts, effects, schedule_tree
@@ -150,7 +149,7 @@ def mapping(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", errors.CodegenWarning)
             stages: Stages = []
-            map_module(reachable(module, name), name, key, options, stages)
+            map_module(module, name, key, options, stages)
     except errors.Error as refusal:
         return Mapping(target, (), refusal.message)
     mapped = next(made for done, made in stages[::-1] if done != LowerCollectives.name)

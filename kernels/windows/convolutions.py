@@ -16,12 +16,13 @@ from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory
-from gpucodegen.kernels.calls import Kernel, Recipe
+from gpucodegen.kernels.calls import Kernel, Recipe, described
 from gpucodegen.kernels.elements import Element
 from gpucodegen.kernels.products.matmul import Epilogue
 from gpucodegen.kernels.windows import texts
 from gpucodegen.kernels.windows.forms import Form, checked
 from gpucodegen.kernels.windows.geometry import (
+    LAYOUTS,
     Layout,
     Padding,
     Sizes,
@@ -109,22 +110,34 @@ def image_text(
     return File("conv2d", file, tuple(aliases.items()))
 
 
-def conv1d(
-    x: Any,
-    w: Any,
-    bias: Any = None,
-    *,
-    strides: int | Sizes = 1,
-    dilations: int | Sizes = 1,
-    padding: Padding = "valid",
-    groups: int = 1,
-    layout: str = "NWC",
-    activation: str | None = None,
-    out: Any = None,
-    target: str = "auto",
-    precision: Precision = "ieee",
-    tune: bool = False,
-) -> Any:
+def _convolution(sides: int):  # noqa: ANN202 - it infers what would say the signature twice
+    def convolution(
+        x: Any,
+        w: Any,
+        bias: Any = None,
+        *,
+        strides: int | Sizes = 1,
+        dilations: int | Sizes = 1,
+        padding: Padding = "valid",
+        groups: int = 1,
+        layout: str = LAYOUTS[sides],
+        activation: str | None = None,
+        out: Any = None,
+        target: str = "auto",
+        precision: Precision = "ieee",
+        tune: bool = False,
+    ) -> Any:
+        operands = (x, w) if bias is None else (x, w, bias)
+        options = strides, dilations, padding, groups, layout, activation
+        return CONVOLUTIONS[sides](
+            operands, out, target, *options, precision=precision, tune=tune
+        )
+
+    return described(convolution)
+
+
+@_convolution(1)
+def conv1d() -> None:
     """The convolution of a batch of lines; all options are those of `conv2d`.
 
     ``layout`` is ``"NWC"`` with filters WCF, or ``"NCW"`` with filters FCW.
@@ -133,26 +146,10 @@ def conv1d(
     >>> conv1d(np.arange(4.0).reshape(1, 4, 1), np.ones((2, 1, 1)))[0, :, 0]
     array([1., 3., 5.])
     """
-    options = strides, dilations, padding, groups, layout, activation
-    return _conv(1, x, w, bias, out, target, precision, options, tune=tune)
 
 
-def conv2d(
-    x: Any,
-    w: Any,
-    bias: Any = None,
-    *,
-    strides: int | Sizes = 1,
-    dilations: int | Sizes = 1,
-    padding: Padding = "valid",
-    groups: int = 1,
-    layout: str = "NHWC",
-    activation: str | None = None,
-    out: Any = None,
-    target: str = "auto",
-    precision: Precision = "ieee",
-    tune: bool = False,
-) -> Any:
+@_convolution(2)
+def conv2d() -> None:
     """The convolution (no flip, as in neural networks) of a batch of images.
 
     ``layout`` is ``"NHWC"`` with filters HWCF, or ``"NCHW"`` with filters FCHW.
@@ -175,26 +172,10 @@ def conv2d(
            [6., 9., 9., 6.],
            [4., 6., 6., 4.]], dtype=float32)
     """
-    options = strides, dilations, padding, groups, layout, activation
-    return _conv(2, x, w, bias, out, target, precision, options, tune=tune)
 
 
-def conv3d(
-    x: Any,
-    w: Any,
-    bias: Any = None,
-    *,
-    strides: int | Sizes = 1,
-    dilations: int | Sizes = 1,
-    padding: Padding = "valid",
-    groups: int = 1,
-    layout: str = "NDHWC",
-    activation: str | None = None,
-    out: Any = None,
-    target: str = "auto",
-    precision: Precision = "ieee",
-    tune: bool = False,
-) -> Any:
+@_convolution(3)
+def conv3d() -> None:
     """The convolution of a batch of volumes; all options are those of `conv2d`.
 
     ``layout`` is ``"NDHWC"`` with filters DHWCF, or ``"NCDHW"`` with filters FCDHW.
@@ -203,26 +184,6 @@ def conv3d(
     >>> conv3d(np.ones((1, 2, 2, 2, 3)), np.ones((2, 2, 2, 3, 1)))
     array([[[[[24.]]]]])
     """
-    options = strides, dilations, padding, groups, layout, activation
-    return _conv(3, x, w, bias, out, target, precision, options, tune=tune)
-
-
-def _conv(
-    sides: int,
-    x: Any,
-    w: Any,
-    bias: Any,
-    out: Any,
-    target: str,
-    precision: str,
-    options: Any,
-    *,
-    tune: bool,
-) -> Any:
-    operands = (x, w) if bias is None else (x, w, bias)
-    return CONVOLUTIONS[sides](
-        operands, out, target, *options, precision=precision, tune=tune
-    )
 
 
 def _prepare(

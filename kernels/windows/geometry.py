@@ -17,6 +17,8 @@ Padding = Literal["valid", "same"] | int | Sequence[int | Pair]
 SIDES = "DHW"
 """Letters of the spatial dimensions, of which two-dimensional images have the last two.
 """
+LAYOUTS = {sides: f"N{SIDES[-sides:]}C" for sides in (1, 2, 3)}
+"""Layouts with channels last, the default ones."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,13 +8,14 @@ from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory, require_rank
-from gpucodegen.kernels.calls import Kernel, Recipe
+from gpucodegen.kernels.calls import Kernel, Recipe, described
 from gpucodegen.kernels.elements import REAL, element_of
 from gpucodegen.kernels.function_text import Text
 from gpucodegen.kernels.reduction_text import worst
 from gpucodegen.kernels.scalar_text import Value
 from gpucodegen.kernels.windows import texts
 from gpucodegen.kernels.windows.geometry import (
+    LAYOUTS,
     Padding,
     Sizes,
     SlidingWindow,
@@ -23,18 +24,27 @@ from gpucodegen.kernels.windows.geometry import (
 )
 
 
-def max_pool1d(
-    x: Any,
-    window: int | Sizes,
-    *,
-    strides: int | Sizes | None = None,
-    dilations: int | Sizes = 1,
-    padding: Padding = "valid",
-    layout: str = "NWC",
-    out: Any = None,
-    target: str = "auto",
-    tune: bool = False,
-) -> Any:
+def _largest(sides: int):  # noqa: ANN202 - it infers what would say the signature twice
+    def call(
+        x: Any,
+        window: int | Sizes,
+        *,
+        strides: int | Sizes | None = None,
+        dilations: int | Sizes = 1,
+        padding: Padding = "valid",
+        layout: str = LAYOUTS[sides],
+        out: Any = None,
+        target: str = "auto",
+        tune: bool = False,
+    ) -> Any:
+        options = window, strides, dilations, padding, layout
+        return LARGEST[sides]((x,), out, target, *options, tune=tune)
+
+    return described(call)
+
+
+@_largest(1)
+def max_pool1d() -> None:
     """The largest element under each window of a batch of lines, of real numbers.
 
     ``layout`` is ``"NWC"``, or ``"NCW"``.
@@ -44,22 +54,29 @@ def max_pool1d(
     >>> max_pool1d(np.array([1.0, 3.0, 2.0, 0.0]).reshape(1, 4, 1), 2)[0, :, 0]
     array([3., 2.])
     """
-    options = window, strides, dilations, padding, layout
-    return LARGEST[1]((x,), out, target, *options, tune=tune)
 
 
-def avg_pool1d(
-    x: Any,
-    window: int | Sizes,
-    *,
-    strides: int | Sizes | None = None,
-    padding: Padding = "valid",
-    count_include_pad: bool = True,
-    layout: str = "NWC",
-    out: Any = None,
-    target: str = "auto",
-    tune: bool = False,
-) -> Any:
+def _mean(sides: int):  # noqa: ANN202 - it infers what would say the signature twice
+    def call(
+        x: Any,
+        window: int | Sizes,
+        *,
+        strides: int | Sizes | None = None,
+        padding: Padding = "valid",
+        count_include_pad: bool = True,
+        layout: str = LAYOUTS[sides],
+        out: Any = None,
+        target: str = "auto",
+        tune: bool = False,
+    ) -> Any:
+        options = window, strides, 1, padding, layout, count_include_pad
+        return MEANS[sides]((x,), out, target, *options, tune=tune)
+
+    return described(call)
+
+
+@_mean(1)
+def avg_pool1d() -> None:
     """The mean of the elements under each window of a batch of lines.
 
     ``layout`` is ``"NWC"``, or ``"NCW"``.
@@ -69,22 +86,10 @@ def avg_pool1d(
     >>> avg_pool1d(np.array([1.0, 3.0, 2.0, 0.0]).reshape(1, 4, 1), 2)[0, :, 0]
     array([2., 1.])
     """
-    options = window, strides, 1, padding, layout, count_include_pad
-    return MEANS[1]((x,), out, target, *options, tune=tune)
 
 
-def max_pool2d(
-    x: Any,
-    window: int | Sizes,
-    *,
-    strides: int | Sizes | None = None,
-    dilations: int | Sizes = 1,
-    padding: Padding = "valid",
-    layout: str = "NHWC",
-    out: Any = None,
-    target: str = "auto",
-    tune: bool = False,
-) -> Any:
+@_largest(2)
+def max_pool2d() -> None:
     """The largest element under each window of a batch of images, of real numbers.
 
     ``layout`` is ``"NHWC"``, or ``"NCHW"``.
@@ -99,22 +104,10 @@ def max_pool2d(
     array([[ 5,  7],
            [13, 15]])
     """
-    options = window, strides, dilations, padding, layout
-    return LARGEST[2]((x,), out, target, *options, tune=tune)
 
 
-def avg_pool2d(
-    x: Any,
-    window: int | Sizes,
-    *,
-    strides: int | Sizes | None = None,
-    padding: Padding = "valid",
-    count_include_pad: bool = True,
-    layout: str = "NHWC",
-    out: Any = None,
-    target: str = "auto",
-    tune: bool = False,
-) -> Any:
+@_mean(2)
+def avg_pool2d() -> None:
     """The mean of the elements under each window of a batch of images.
 
     ``layout`` is ``"NHWC"``, or ``"NCHW"``.
@@ -127,22 +120,10 @@ def avg_pool2d(
     array([[ 2.5,  4.5],
            [10.5, 12.5]])
     """
-    options = window, strides, 1, padding, layout, count_include_pad
-    return MEANS[2]((x,), out, target, *options, tune=tune)
 
 
-def max_pool3d(
-    x: Any,
-    window: int | Sizes,
-    *,
-    strides: int | Sizes | None = None,
-    dilations: int | Sizes = 1,
-    padding: Padding = "valid",
-    layout: str = "NDHWC",
-    out: Any = None,
-    target: str = "auto",
-    tune: bool = False,
-) -> Any:
+@_largest(3)
+def max_pool3d() -> None:
     """The largest element under each window of a batch of volumes, of real numbers.
 
     ``layout`` is ``"NDHWC"``, or ``"NCDHW"``.
@@ -152,22 +133,10 @@ def max_pool3d(
     >>> max_pool3d(np.arange(8.0).reshape(1, 2, 2, 2, 1), 2)
     array([[[[[7.]]]]])
     """
-    options = window, strides, dilations, padding, layout
-    return LARGEST[3]((x,), out, target, *options, tune=tune)
 
 
-def avg_pool3d(
-    x: Any,
-    window: int | Sizes,
-    *,
-    strides: int | Sizes | None = None,
-    padding: Padding = "valid",
-    count_include_pad: bool = True,
-    layout: str = "NDHWC",
-    out: Any = None,
-    target: str = "auto",
-    tune: bool = False,
-) -> Any:
+@_mean(3)
+def avg_pool3d() -> None:
     """The mean of the elements under each window of a batch of volumes.
 
     ``layout`` is ``"NDHWC"``, or ``"NCDHW"``.
@@ -177,8 +146,6 @@ def avg_pool3d(
     >>> avg_pool3d(np.arange(8.0).reshape(1, 2, 2, 2, 1), 2)
     array([[[[[3.5]]]]])
     """
-    options = window, strides, 1, padding, layout, count_include_pad
-    return MEANS[3]((x,), out, target, *options, tune=tune)
 
 
 def _prepare(

@@ -7,11 +7,12 @@ from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory
-from gpucodegen.kernels.calls import Kernel, Recipe
+from gpucodegen.kernels.calls import Kernel, Recipe, described
 from gpucodegen.kernels.products.matmul import Epilogue
 from gpucodegen.kernels.windows import texts
 from gpucodegen.kernels.windows.forms import Form, checked
 from gpucodegen.kernels.windows.geometry import (
+    LAYOUTS,
     Layout,
     Padding,
     Sizes,
@@ -24,22 +25,34 @@ from gpucodegen.kernels.windows.geometry import (
 from gpucodegen.options import Precision
 
 
-def conv_transpose1d(
-    x: Any,
-    w: Any,
-    bias: Any = None,
-    *,
-    strides: int | Sizes = 1,
-    dilations: int | Sizes = 1,
-    padding: Padding = 0,
-    output_padding: int | Sizes = 0,
-    groups: int = 1,
-    layout: str = "NWC",
-    out: Any = None,
-    target: str = "auto",
-    precision: Precision = "ieee",
-    tune: bool = False,
-) -> Any:
+def _transposed(sides: int):  # noqa: ANN202 - it infers what would say the signature twice
+    def transposed_convolution(
+        x: Any,
+        w: Any,
+        bias: Any = None,
+        *,
+        strides: int | Sizes = 1,
+        padding: Padding = 0,
+        output_padding: int | Sizes = 0,
+        groups: int = 1,
+        dilations: int | Sizes = 1,
+        layout: str = LAYOUTS[sides],
+        out: Any = None,
+        target: str = "auto",
+        precision: Precision = "ieee",
+        tune: bool = False,
+    ) -> Any:
+        options = strides, dilations, padding, output_padding, groups, layout
+        operands = (x, w) if bias is None else (x, w, bias)
+        return TRANSPOSED[sides](
+            operands, out, target, *options, precision=precision, tune=tune
+        )
+
+    return described(transposed_convolution)
+
+
+@_transposed(1)
+def conv_transpose1d() -> None:
     """The transpose of `conv1d` as a linear map; options are `conv_transpose2d`'s.
 
     >>> import numpy as np
@@ -47,26 +60,10 @@ def conv_transpose1d(
     >>> conv_transpose1d(x, np.ones((2, 1, 1)), strides=2)[0, :, 0]
     array([1., 1., 2., 2.])
     """
-    options = strides, dilations, padding, output_padding, groups, layout
-    return _transposed(1, x, w, bias, out, target, precision, options, tune=tune)
 
 
-def conv_transpose2d(
-    x: Any,
-    w: Any,
-    bias: Any = None,
-    *,
-    strides: int | Sizes = 1,
-    dilations: int | Sizes = 1,
-    padding: Padding = 0,
-    output_padding: int | Sizes = 0,
-    groups: int = 1,
-    layout: str = "NHWC",
-    out: Any = None,
-    target: str = "auto",
-    precision: Precision = "ieee",
-    tune: bool = False,
-) -> Any:
+@_transposed(2)
+def conv_transpose2d() -> None:
     """The transpose of `conv2d` as a linear map, with torch's rule for extents.
 
     Filters are (H, W, C, F / groups) for ``"NHWC"``, and torch's (C, F / groups, H, W)
@@ -80,52 +77,16 @@ def conv_transpose2d(
            [2., 4., 2.],
            [1., 2., 1.]])
     """
-    options = strides, dilations, padding, output_padding, groups, layout
-    return _transposed(2, x, w, bias, out, target, precision, options, tune=tune)
 
 
-def conv_transpose3d(
-    x: Any,
-    w: Any,
-    bias: Any = None,
-    *,
-    strides: int | Sizes = 1,
-    dilations: int | Sizes = 1,
-    padding: Padding = 0,
-    output_padding: int | Sizes = 0,
-    groups: int = 1,
-    layout: str = "NDHWC",
-    out: Any = None,
-    target: str = "auto",
-    precision: Precision = "ieee",
-    tune: bool = False,
-) -> Any:
+@_transposed(3)
+def conv_transpose3d() -> None:
     """The transpose of `conv3d` as a linear map; options are `conv_transpose2d`'s.
 
     >>> import numpy as np
     >>> conv_transpose3d(np.ones((1, 1, 1, 1, 1)), np.ones((1, 1, 2, 1, 1))).shape
     (1, 1, 1, 2, 1)
     """
-    options = strides, dilations, padding, output_padding, groups, layout
-    return _transposed(3, x, w, bias, out, target, precision, options, tune=tune)
-
-
-def _transposed(
-    sides: int,
-    x: Any,
-    w: Any,
-    bias: Any,
-    out: Any,
-    target: str,
-    precision: str,
-    options: Any,
-    *,
-    tune: bool,
-) -> Any:
-    operands = (x, w) if bias is None else (x, w, bias)
-    return TRANSPOSED[sides](
-        operands, out, target, *options, precision=precision, tune=tune
-    )
 
 
 def _prepare_transposed(

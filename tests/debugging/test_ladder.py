@@ -13,6 +13,7 @@ from gpucodegen import errors
 from gpucodegen.cli import main
 from gpucodegen.debugging.levels import VARIABLES, current
 from gpucodegen.passes.framework.base import ModulePass, run_pipeline
+from gpucodegen.passes.prepare.tosa.convert import TosaToLinalg
 
 TWICE = """
 func.func @twice(%a: memref<8xf32>) {
@@ -95,6 +96,19 @@ def test_what_a_pass_failed_on_is_shown(capsys: pytest.CaptureFixture[str]) -> N
         run_pipeline(module, [Failing()])
     shown = capsys.readouterr().err
     assert shown == f"// before failing, which failed\n{module}\n"
+
+
+def test_a_pass_that_is_left_out_is_shown_by_its_name_only(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    module = gcg.parse(TWICE)
+    passes = [TosaToLinalg()]
+    with gcg.debug(print_ir_after="tosa-to-linalg"):
+        run_pipeline(module, passes)
+    assert capsys.readouterr().err == f"// tosa-to-linalg was left out\n{module}\n"
+    with gcg.debug(print_ir_after="all"):
+        run_pipeline(module, passes)
+    assert capsys.readouterr().err == ""
 
 
 def test_one_pass_of_opt_is_shown(

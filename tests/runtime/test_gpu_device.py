@@ -168,7 +168,7 @@ def packed() -> Any:
 
 def launch(gpu: Any, name: str = "k", **named: Any) -> None:
     kernel = GpuKernel(name, SimpleNamespace(ptr=42), 32 * KIB)
-    gpu.launch(kernel, (7, 1, 1), (32, 2, 1), packed(), **named)
+    gpu.launch(kernel, ((7, 1, 1), (32, 2, 1)), packed(), **named)
 
 
 STARTED = (42, 7, 1, 1, 32, 2, 1, 0)
@@ -191,7 +191,7 @@ def test_dynamic_shared_memory_beyond_the_usual_is_asked_for_once(
 ) -> None:
     kernel = gpu.load("k", b"code")
     for size in (32 * KIB, 100 * KIB, 64 * KIB):
-        gpu.launch(kernel, (1, 1, 1), (1, 1, 1), packed(), size)
+        gpu.launch(kernel, ((1, 1, 1), (1, 1, 1)), packed(), size)
     asked = [call for call in cuda.calls if call[0] == "attribute"]
     assert asked == [("attribute", 42, 8, 100 * KIB)]
     assert [call[7] for call in cuda.calls if call[0] == 42] == [

@@ -28,18 +28,25 @@ def passes(options: Options) -> Sequence[ModulePass]:
     return mapped(options)
 
 
-def emission() -> Emission:
-    """The emission with blocks, shared memory and 32-bit indices."""
-    from gpucodegen.emit.emissions import CUDA as EMISSION
-
-    return EMISSION
-
-
 def engine() -> Engine:
     """The engine on the device of a call."""
     from gpucodegen.runtime.cuda.engine import CudaEngine
 
     return CudaEngine()
+
+
+def emulated_engine() -> Engine:
+    from gpucodegen.runtime.cuda.engine import CudaEngine
+    from gpucodegen.runtime.devices.choice import EMULATED
+
+    return CudaEngine(EMULATED)
+
+
+def emission() -> Emission:
+    """The emission with blocks, shared memory and 32-bit indices."""
+    from gpucodegen.emit.emissions import CUDA as EMISSION
+
+    return EMISSION
 
 
 def assembly(spec: KernelSpec) -> str:
@@ -91,13 +98,6 @@ CUDA = Target(
     repeats_calls=True,
     widest=WIDEST,
 )
-
-
-def emulated_engine() -> Engine:
-    from gpucodegen.runtime.cuda.engine import CudaEngine
-    from gpucodegen.runtime.devices.choice import EMULATED
-
-    return CudaEngine(EMULATED)
 
 
 SIM = replace(

@@ -21,6 +21,7 @@ from gpucodegen.dialects.framework.syntax import Argument, Reader, State, Use, W
 from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.dialects.shared.combiners import ATOMIC_KINDS, OLD_ATOMIC_KINDS
 from gpucodegen.dialects.shared.control_flow import parse_carried, print_carried
+from gpucodegen.dialects.shared.dma import end_types
 from gpucodegen.ir.affine import (
     AffineExpr,
     AffineMap,
@@ -380,17 +381,7 @@ def parse_dma_start(r: Reader, state: State) -> None:
         ends.append((memref, indices))
         r.expect(",")
     sizes = r.separated(lambda: r.resolve(r.use(), INDEX))
-    state.attributes |= r.attr_dict()
-    r.expect(":")
-    start = r.start
-    types = r.types()
-    if len(types) != 3 or len(sizes) not in (1, 3):
-        raise errors.OperandMismatch(
-            r.location(start),
-            operation=state.name,
-            problem="needs three memref types, and a stride with elements per stride",
-            hint="Write ... : source type, destination type, tag type",
-        )
+    types = end_types(r, state, len(sizes))
     for (memref, indices), ty in zip(ends, types, strict=True):
         state.operands += [r.resolve(memref, ty), *indices]
     state.operands += sizes

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen import errors
+from gpucodegen.dialects.framework import kinds
 from gpucodegen.dialects.framework.kinds import AttributeKind
 from gpucodegen.dialects.framework.syntax import Argument, Reader, Writer
 from gpucodegen.dialects.func import Function
@@ -47,6 +48,13 @@ SIGNATURE = AttributeKind(
     lambda r: TypeAttr(r.function_type()),
     accepts=lambda a: isinstance(a, TypeAttr) and isinstance(a.type, FunctionType),
 )
+FUNCTION_ATTRIBUTES = {
+    "sym_name": kinds.SYMBOL_NAME,
+    "function_type": SIGNATURE,
+    "sym_visibility": kinds.optional(kinds.STRING),
+    "arg_attrs": kinds.optional(kinds.ARRAY),
+    "res_attrs": kinds.optional(kinds.ARRAY),
+}
 
 
 def check_attributes(o: Operation) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypedDict, TypeVar, Unpack
 
 from gpucodegen.errors import CodegenWarning
 from gpucodegen.ir.affine import AffineMap, IntegerSet
@@ -65,6 +65,19 @@ class State:
         """Append operands in groups and record the group sizes as an attribute."""
         self.operands = [value for group in groups for value in group]
         self.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
+
+
+class RegionOptions(TypedDict, total=False):
+    """How a region is read.
+
+    ``terminator`` is added to blocks without one, ``dialect`` is the default one of
+    names inside. ``renamed``: the entry label may name the arguments again.
+    """
+
+    isolated: bool
+    terminator: str
+    dialect: str
+    renamed: bool
 
 
 class Reader(Protocol):
@@ -218,18 +231,9 @@ class Reader(Protocol):
 
     # -- structure
     def region(
-        self,
-        arguments: Sequence[Argument] = (),
-        *,
-        isolated: bool = False,
-        terminator: str = "",
-        dialect: str = "",
-        renamed: bool = False,
+        self, arguments: Sequence[Argument] = (), **options: Unpack[RegionOptions]
     ) -> Region:
-        """A region in braces; ``terminator`` is added where it is missing.
-
-        ``renamed``: the label of its first block may name the arguments again.
-        """
+        """A region in braces; ``arguments`` are those of its entry block."""
         ...
 
     def successor(self) -> Successor:

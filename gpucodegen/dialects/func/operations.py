@@ -11,7 +11,7 @@ from gpucodegen.dialects.framework.constraints import wrong_operand
 from gpucodegen.dialects.framework.declare import op
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.framework.signatures import (
-    SIGNATURE,
+    FUNCTION_ATTRIBUTES,
     check_attributes,
     parse_signature,
     print_function,
@@ -169,13 +169,8 @@ OPERATIONS = (
         "func.func",
         "",
         (parse_func, print_func),
-        attributes={
-            "sym_name": kinds.SYMBOL_NAME,
-            "function_type": SIGNATURE,
-            "sym_visibility": kinds.optional(kinds.VISIBILITY),
-            "arg_attrs": kinds.optional(kinds.ARRAY),
-            "res_attrs": kinds.optional(kinds.ARRAY),
-        },
+        attributes=FUNCTION_ATTRIBUTES
+        | {"sym_visibility": kinds.optional(kinds.VISIBILITY)},
         traits=Trait.ISOLATED | Trait.AFFINE_SCOPE,
         regions=1,
         checks=[check_func],

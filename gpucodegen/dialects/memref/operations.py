@@ -13,6 +13,7 @@ from gpucodegen.dialects.framework.syntax import Reader, State, Use, Writer, rea
 from gpucodegen.dialects.memref import checks, element_checks
 from gpucodegen.dialects.memref.views import VIEWS, is_line
 from gpucodegen.dialects.shared.combiners import ATOMIC_KINDS, OLD_ATOMIC_KINDS
+from gpucodegen.dialects.shared.dma import end_types
 from gpucodegen.ir.attributes import (
     Attribute,
     ElementsAttr,
@@ -163,17 +164,7 @@ def parse_dma_start(r: Reader, state: State) -> None:
     stride: list[Use] = []
     while r.accept(","):
         stride.append(r.use())
-    state.attributes |= r.attr_dict()
-    r.expect(":")
-    start = r.start
-    types = r.types()
-    if len(types) != 3 or len(stride) not in (0, 2):
-        raise errors.OperandMismatch(
-            r.location(start),
-            operation=state.name,
-            problem="needs three memref types, and a stride with elements per stride",
-            hint="Write ... : source type, destination type, tag type",
-        )
+    types = end_types(r, state, 1 + len(stride))
     (src, dst, tag) = (
         [r.resolve(memref, ty), *(r.resolve(i, INDEX) for i in indices)]
         for (memref, indices), ty in zip(ends, types, strict=True)

@@ -22,16 +22,17 @@ def is_line(ty: Type) -> bool:
     return isinstance(ty, MemRefType) and ty.rank == 1
 
 
-_OFFSETS = (
+OFFSETS = (
     "`` custom<DynamicIndexList>($offsets, $static_offsets)"
     " custom<DynamicIndexList>($sizes, $static_sizes)"
     " custom<DynamicIndexList>($strides, $static_strides)"
 )
-_LISTS = {
+LISTS = {
     "static_offsets": kinds.integers(),
     "static_sizes": kinds.integers(),
     "static_strides": kinds.integers(),
 }
+INDICES = {"offsets": indices, "sizes": indices, "strides": indices}
 _BYTES = TypeConstraint(
     "a memref of rank 1 of i8",
     lambda ty: is_line(ty) and element_type(ty) == I8,
@@ -62,9 +63,9 @@ VIEWS = (
     op(
         "memref.subview",
         "source offsets* sizes* strides* -> result",
-        f"$source {_OFFSETS} attr-dict `:` type($source) `to` type($result)",
-        attributes=_LISTS,
-        infer={"offsets": indices, "sizes": indices, "strides": indices},
+        f"$source {OFFSETS} attr-dict `:` type($source) `to` type($result)",
+        attributes=LISTS,
+        infer=INDICES,
         types={"source": constraints.MEMREF, "result": constraints.MEMREF},
         traits=Trait.PURE,
         checks=[checks.check_subview],
@@ -77,8 +78,8 @@ VIEWS = (
         " `` `,` `sizes` `` `:` custom<DynamicIndexList>($sizes, $static_sizes)"
         " `` `,` `strides` `` `:` custom<DynamicIndexList>($strides, $static_strides)"
         " attr-dict `:` type($source) `to` type($result)",
-        attributes=_LISTS,
-        infer={"offsets": indices, "sizes": indices, "strides": indices},
+        attributes=LISTS,
+        infer=INDICES,
         types={"source": constraints.ANY_MEMREF, "result": constraints.MEMREF},
         traits=Trait.PURE,
         checks=[checks.check_reinterpret_cast],

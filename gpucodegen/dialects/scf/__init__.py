@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from gpucodegen.dialects.shared.control_flow import CountedLoop, TwoWayBranch
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Block, Operation, Region, Value, single_block
-from gpucodegen.ir.types import Type
 
 TERMINATOR = "scf.yield"
 
@@ -93,23 +92,11 @@ def for_(
 
 
 def if_(
-    condition: Value,
-    then_ops: Sequence[Operation],
-    else_ops: Sequence[Operation] | None = None,
-    *,
-    result_types: Sequence[Type] = (),
-    location: Location = UNKNOWN,
+    condition: Value, then_ops: Sequence[Operation], *, location: Location = UNKNOWN
 ) -> Operation:
-    """``scf.if``; empty yields are added to branches that have none."""
-    has_else = else_ops is not None and (len(else_ops) > 0 or result_types)
-    regions = (
-        single_block(_terminated(then_ops, location)),
-        single_block(_terminated(else_ops or (), location)) if has_else else Region(),
-    )
-    results = tuple(Value(ty, "", location) for ty in result_types)
-    return Operation(
-        "scf.if", (condition,), results, regions=regions, location=location
-    )
+    """``scf.if`` without results; an empty yield is added to the branch."""
+    regions = single_block(_terminated(then_ops, location)), Region()
+    return Operation("scf.if", (condition,), regions=regions, location=location)
 
 
 def condition(

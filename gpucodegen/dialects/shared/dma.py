@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gpucodegen import errors
 from gpucodegen.dialects import affine, memref
+from gpucodegen.dialects.framework.syntax import Reader, State
 from gpucodegen.dialects.shared.memory import MemorySpace, meaning
 from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import MemRefType
+from gpucodegen.ir.types import MemRefType, Type
 
 STARTS = frozenset({"memref.dma_start", "affine.dma_start"})
 WAITS = frozenset({"memref.dma_wait", "affine.dma_wait"})
@@ -93,3 +95,22 @@ def _is_slow(value: Value) -> bool:
     if not isinstance(value.type, MemRefType):
         return True
     return meaning(value.type.memory_space) is MemorySpace.GLOBAL
+
+
+def end_types(r: Reader, state: State, sizes: int) -> list[Type]:
+    """Read attributes and the types of source, target and tag of a ``dma_start``.
+
+    ``sizes``: the number of its sizes: the count, or also a stride and a run.
+    """
+    state.attributes |= r.attr_dict()
+    r.expect(":")
+    start = r.start
+    types = r.types()
+    if len(types) != 3 or sizes not in (1, 3):
+        raise errors.OperandMismatch(
+            r.location(start),
+            operation=state.name,
+            problem="needs three memref types, and a stride with elements per stride",
+            hint="Write ... : source type, destination type, tag type",
+        )
+    return types

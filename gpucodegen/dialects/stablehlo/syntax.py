@@ -75,15 +75,23 @@ def layouts(attribute: Attribute | None) -> list[list[str]]:
 # -- types -----------------------------------------------------------------------------
 
 
-def read_types(r: Reader, state: State, uses: Sequence[Use]) -> None:
-    """``{attributes} : type``, or ``: (types) -> types``."""
+def _function_type(r: Reader, state: State, uses: Sequence[Use]) -> int | None:
+    """Read attributes and a function type; else return where the types start."""
     state.attributes |= r.attr_dict()
     r.expect(":")
     start = r.start
-    if r.token == "(":
-        function = r.function_type()
-        state.operands = r.resolve_all(uses, function.inputs, start)
-        state.result_types = list(function.results)
+    if r.token != "(":
+        return start
+    function = r.function_type()
+    state.operands = r.resolve_all(uses, function.inputs, start)
+    state.result_types = list(function.results)
+    return None
+
+
+def read_types(r: Reader, state: State, uses: Sequence[Use]) -> None:
+    """``{attributes} : type``, or ``: (types) -> types``."""
+    start = _function_type(r, state, uses)
+    if start is None:
         return
     types = r.types()
     wanted = types * len(uses) if len(types) == 1 else types
@@ -222,13 +230,8 @@ def write_compare(w: Writer, o: Operation) -> None:
 def read_select(r: Reader, state: State) -> None:
     """``%p, %a, %b : type of %p, type``."""
     uses = r.uses()
-    state.attributes |= r.attr_dict()
-    r.expect(":")
-    start = r.start
-    if r.token == "(":
-        function = r.function_type()
-        state.operands = r.resolve_all(uses, function.inputs, start)
-        state.result_types = list(function.results)
+    start = _function_type(r, state, uses)
+    if start is None:
         return
     types = r.types()
     predicate, value = types[0], types[-1]

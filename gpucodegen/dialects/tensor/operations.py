@@ -7,20 +7,10 @@ from gpucodegen.dialects.framework.assembly_elements import RegionOf
 from gpucodegen.dialects.framework.declare import element_of, indices, op
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.memref import reshapes
+from gpucodegen.dialects.memref.views import INDICES, LISTS, OFFSETS
 from gpucodegen.dialects.tensor import checks
 
 _PURE = Trait.PURE
-_OFFSETS = (
-    "`` custom<DynamicIndexList>($offsets, $static_offsets)"
-    " custom<DynamicIndexList>($sizes, $static_sizes)"
-    " custom<DynamicIndexList>($strides, $static_strides)"
-)
-_LISTS = {
-    "static_offsets": kinds.integers(),
-    "static_sizes": kinds.integers(),
-    "static_strides": kinds.integers(),
-}
-_INDICES = {"offsets": indices, "sizes": indices, "strides": indices}
 
 OPERATIONS = (
     op(
@@ -141,9 +131,9 @@ OPERATIONS = (
     op(
         "tensor.extract_slice",
         "source offsets* sizes* strides* -> result",
-        f"$source {_OFFSETS} attr-dict `:` type($source) `to` type($result)",
-        attributes=_LISTS,
-        infer=_INDICES,
+        f"$source {OFFSETS} attr-dict `:` type($source) `to` type($result)",
+        attributes=LISTS,
+        infer=INDICES,
         types={"source": constraints.TENSOR, "result": constraints.TENSOR},
         traits=_PURE,
         checks=[checks.check_extract_slice],
@@ -151,11 +141,11 @@ OPERATIONS = (
     op(
         "tensor.insert_slice",
         "source dest offsets* sizes* strides* -> result",
-        f"$source `into` $dest {_OFFSETS} attr-dict"
+        f"$source `into` $dest {OFFSETS} attr-dict"
         " `:` type($source) `into` type($dest)",
-        attributes=_LISTS,
+        attributes=LISTS,
         same="dest result",
-        infer=_INDICES,
+        infer=INDICES,
         types={"source": constraints.TENSOR, "dest": constraints.TENSOR},
         traits=_PURE,
         checks=[checks.check_insert_slice],
@@ -163,10 +153,10 @@ OPERATIONS = (
     op(
         "tensor.parallel_insert_slice",
         "source dest offsets* sizes* strides*",
-        f"$source `into` $dest {_OFFSETS} attr-dict"
+        f"$source `into` $dest {OFFSETS} attr-dict"
         " `:` type($source) `into` type($dest)",
-        attributes=_LISTS,
-        infer=_INDICES,
+        attributes=LISTS,
+        infer=INDICES,
         types={"source": constraints.TENSOR, "dest": constraints.TENSOR},
         parents=["scf.forall.in_parallel"],
         checks=[checks.check_insert_slice],

@@ -1,4 +1,4 @@
-"""The vector dialect: shapes, typed views and builders.
+"""The vector dialect: shapes and typed views.
 
 Extents may be scalable: they grow with the machine's vector registers.
 """
@@ -17,9 +17,8 @@ from gpucodegen.ir.attributes import (
     IntegerAttr,
     OpaqueAttr,
 )
-from gpucodegen.ir.locations import UNKNOWN, Location
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import I64, Type, VectorType, element_type
+from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.types import Type, VectorType, element_type
 
 Extent = tuple[int, bool]
 """An extent, and whether it is scalable (a multiple of ``vscale``)."""
@@ -75,95 +74,6 @@ def combines(kind: Attribute | None, element: Type) -> bool:
 ADD_KIND = OpaqueAttr("#vector.kind<add>")
 
 
-def load(
-    memref: Value,
-    indices: Sequence[Value],
-    ty: VectorType,
-    *,
-    name: str = "",
-    location: Location = UNKNOWN,
-) -> Operation:
-    """``vector.load``: consecutive elements of the last dimensions."""
-    return _op("vector.load", (memref, *indices), ty, name, location)
-
-
-def store(
-    vector: Value,
-    memref: Value,
-    indices: Sequence[Value],
-    *,
-    location: Location = UNKNOWN,
-) -> Operation:
-    """``vector.store``."""
-    return Operation("vector.store", (vector, memref, *indices), location=location)
-
-
-def broadcast(
-    source: Value, ty: VectorType, *, name: str = "", location: Location = UNKNOWN
-) -> Operation:
-    """``vector.broadcast``."""
-    return _op("vector.broadcast", (source,), ty, name, location)
-
-
-def from_elements(
-    elements: Sequence[Value],
-    ty: VectorType,
-    *,
-    name: str = "",
-    location: Location = UNKNOWN,
-) -> Operation:
-    """``vector.from_elements``: scalars to a vector, row-major."""
-    return _op("vector.from_elements", elements, ty, name, location)
-
-
-def fma(
-    lhs: Value, rhs: Value, acc: Value, *, name: str = "", location: Location = UNKNOWN
-) -> Operation:
-    """``vector.fma``: ``lhs * rhs + acc``."""
-    return _op("vector.fma", (lhs, rhs, acc), acc.type, name, location)
-
-
-def outerproduct(
-    lhs: Value, rhs: Value, acc: Value, *, name: str = "", location: Location = UNKNOWN
-) -> Operation:
-    """``vector.outerproduct``: ``acc + lhs (x) rhs``."""
-    kind: dict[str, Attribute] = {"kind": ADD_KIND}
-    return _op("vector.outerproduct", (lhs, rhs, acc), acc.type, name, location, kind)
-
-
-def extract(
-    vector: Value,
-    position: Sequence[int],
-    *,
-    name: str = "",
-    location: Location = UNKNOWN,
-) -> Operation:
-    """``vector.extract`` at a static position."""
-    ty = _sub_type(vector.type, len(position))
-    return _op(
-        "vector.extract", (vector,), ty, name, location, _static_position(position)
-    )
-
-
-def insert(
-    value: Value,
-    vector: Value,
-    position: Sequence[int],
-    *,
-    name: str = "",
-    location: Location = UNKNOWN,
-) -> Operation:
-    """``vector.insert`` at a static position."""
-    return _op(
-        "vector.insert",
-        (value, vector),
-        vector.type,
-        name,
-        location,
-        _static_position(position),
-    )
-
-
 def position(op: Operation) -> tuple[int, ...]:
     """The static position of an extract or insert."""
     value = op.attributes.get("static_position")
@@ -181,27 +91,3 @@ def contraction_iterators(op: Operation) -> list[str]:
     """Its iterator types, ``parallel`` or ``reduction``; None if they are invalid."""
     entries = map(str, op.entries("iterator_types"))
     return [entry.partition("<")[2].removesuffix(">") for entry in entries]
-
-
-def _static_position(entries: Sequence[int]) -> dict[str, Attribute]:
-    return {"static_position": DenseArrayAttr(I64, tuple(entries))}
-
-
-def _sub_type(ty: Type, depth: int) -> Type:
-    if not isinstance(ty, VectorType):
-        return ty
-    return VectorType(ty.shape[depth:], ty.element) if ty.shape[depth:] else ty.element
-
-
-def _op(
-    op: str,
-    operands: Sequence[Value],
-    ty: Type,
-    name: str,
-    location: Location,
-    attributes: dict[str, Attribute] | None = None,
-) -> Operation:
-    result = Value(ty, name, location)
-    return Operation(
-        op, tuple(operands), (result,), attributes or {}, location=location
-    )

@@ -150,6 +150,7 @@ _POSITIONS = TypeConstraint(
 )
 
 _ALIGNMENT = {"alignment": kinds.integer(optional=True)}
+_MASKED = {"base": constraints.SHAPED, "mask": MASK}
 _ALIGNED = "(`alignment` `=` $alignment^)?"
 _HINTS = f"{_ALIGNED} (`nontemporal` `=` $nontemporal^)?"
 _NONTEMPORAL = _ALIGNMENT | {"nontemporal": kinds.FALSE_BY_DEFAULT}
@@ -163,11 +164,7 @@ def _masked_load(name: str) -> Op:
         " `:` type($base) `,` type($mask) `,` type($pass_thru) `into` type($result)",
         attributes=_ALIGNMENT,
         infer={"indices": indices},
-        types={
-            "base": constraints.SHAPED,
-            "mask": MASK,
-            "pass_thru": constraints.VECTOR,
-        },
+        types=_MASKED | {"pass_thru": constraints.VECTOR},
         checks=[check_masked()],
     )
 
@@ -180,11 +177,7 @@ def _masked_store(name: str) -> Op:
         " `:` type($base) `,` type($mask) `,` type($valueToStore)",
         attributes=_ALIGNMENT,
         infer={"indices": indices},
-        types={
-            "base": constraints.SHAPED,
-            "mask": MASK,
-            "valueToStore": constraints.VECTOR,
-        },
+        types=_MASKED | {"valueToStore": constraints.VECTOR},
         checks=[check_masked(stores=True)],
     )
 
@@ -221,12 +214,7 @@ OPERATIONS = (
         " `,` type($pass_thru) `into` type($result)",
         attributes=_ALIGNMENT,
         infer={"offsets": indices},
-        types={
-            "base": constraints.SHAPED,
-            "indices": _POSITIONS,
-            "mask": MASK,
-            "pass_thru": constraints.VECTOR,
-        },
+        types=_MASKED | {"indices": _POSITIONS, "pass_thru": constraints.VECTOR},
         checks=[check_masked(gathers=True)],
     ),
     op(
@@ -237,12 +225,7 @@ OPERATIONS = (
         " `,` type($valueToStore) (`->` type($result)^)?",
         attributes=_ALIGNMENT,
         infer={"offsets": indices},
-        types={
-            "base": constraints.SHAPED,
-            "indices": _POSITIONS,
-            "mask": MASK,
-            "valueToStore": constraints.VECTOR,
-        },
+        types=_MASKED | {"indices": _POSITIONS, "valueToStore": constraints.VECTOR},
         checks=[check_masked(gathers=True, stores=True)],
     ),
 )

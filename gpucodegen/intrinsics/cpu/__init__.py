@@ -3,17 +3,6 @@
 from __future__ import annotations
 
 from numba import prange
-from numba.core.types import (
-    boolean,
-    complex64,
-    complex128,
-    float32,
-    float64,
-    int8,
-    int16,
-    int32,
-    int64,
-)
 
 from gpucodegen.intrinsics.cpu.backend import (
     BACKEND,
@@ -36,17 +25,7 @@ FACTORIES = backends.shaped(BACKEND) | {
     "local": local,
     "shared": shared,
 }
-PLAIN = backends.plain(BACKEND) | {
-    "boolean": boolean,
-    "complex64": complex64,
-    "complex128": complex128,
-    "float32": float32,
-    "float64": float64,
-    "int8": int8,
-    "int16": int16,
-    "int32": int32,
-    "int64": int64,
-}
+PLAIN = backends.plain(BACKEND)
 HINTS = {"one_at_a_time": one_at_a_time, "prefetch": prefetch}
 """Hints for LLVM without semantics, which the CUDA backend does not have."""
 globals().update(FACTORIES | PLAIN | HINTS)

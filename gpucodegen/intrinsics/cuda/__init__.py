@@ -2,18 +2,6 @@
 
 from __future__ import annotations
 
-from numba.core.types import (
-    boolean,
-    complex64,
-    complex128,
-    float32,
-    float64,
-    int8,
-    int16,
-    int32,
-    int64,
-)
-
 from gpucodegen.intrinsics.cuda import (
     bulk_copies,
     matrices,
@@ -27,17 +15,7 @@ from gpucodegen.intrinsics.cuda.backend import BACKEND
 from gpucodegen.intrinsics.framework import backends
 
 FACTORIES = backends.shaped(BACKEND) | memory.factories(BACKEND)
-PLAIN = backends.plain(BACKEND) | {
-    "boolean": boolean,
-    "complex64": complex64,
-    "complex128": complex128,
-    "float32": float32,
-    "float64": float64,
-    "int8": int8,
-    "int16": int16,
-    "int32": int32,
-    "int64": int64,
-}
+PLAIN = backends.plain(BACKEND)
 cuda = threads.face(BACKEND)
 OWN = (
     threads.warp_factories(BACKEND)

@@ -146,16 +146,10 @@ def dma_start(
         )
 
     def lower(
-        low: Lowering,
-        src: Any,
-        src_off: Any,
-        dst: Any,
-        dst_off: Any,
-        _tag: Any,
-        _tag_idx: Any,
-        count: Any,
-        *sides: Any,
+        low: Lowering, src: Any, src_off: Any, dst: Any, dst_off: Any, *rest: Any
     ) -> None:
+        _tag, _tag_idx, count, *sides = rest
+
         def move(e: Any) -> None:
             source = element_offset(low, src_off, e, *sides[:2])
             target = element_offset(low, dst_off, e, *sides[2:])

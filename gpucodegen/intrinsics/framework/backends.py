@@ -6,6 +6,8 @@ from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
+from numba.core import types
+
 from gpucodegen.intrinsics import (
     aggregates,
     arithmetic,
@@ -99,9 +101,16 @@ def _compare(face: Backend, predicate: str, *, floats: bool) -> Any:
     return arithmetic.comparison(face, name, predicate, floats=floats)
 
 
+SCALARS = (
+    "boolean complex64 complex128 float32 float64 int8 int16 int32 int64"
+).split()
+"""Types of Numba that kernels convert numbers to."""
+
+
 def plain(face: Backend) -> dict[str, Any]:
-    """Intrinsics without a factory."""
-    made = {n: arithmetic.elementwise(face, n) for n in arithmetic.ELEMENTWISE}
+    """Intrinsics without a factory, and scalar types."""
+    made = {n: getattr(types, n) for n in SCALARS}
+    made |= {n: arithmetic.elementwise(face, n) for n in arithmetic.ELEMENTWISE}
     divisions = arithmetic.INDEX_DIVISION
     made |= {n: arithmetic.index_division(face, n) for n in divisions}
     formulas = vector_math.formulas(face)

@@ -7,13 +7,29 @@ runs its loop alone.
 
 from __future__ import annotations
 
-from gpucodegen.intrinsics.pool import layout
 from gpucodegen.intrinsics.pool.cores import keep_off, lend_core, usable
 from gpucodegen.intrinsics.pool.interrupts import (
     is_stopped_here,
     raise_kept,
     unwatched,
     watched_from,
+)
+from gpucodegen.intrinsics.pool.layout import (
+    COUNT,
+    DATA,
+    DONE,
+    EPOCH,
+    JOB_BITS,
+    MODE,
+    MOST_UNITS,
+    OWNER,
+    SLEEPERS,
+    STARTED,
+    UNITS,
+    UNITS_PER_THREAD,
+    WAITS,
+    WIDTH_BITS,
+    WORK,
 )
 from gpucodegen.intrinsics.pool.primitives import (
     add,
@@ -35,24 +51,7 @@ from gpucodegen.intrinsics.pool.shares import share_out, take_part
 
 __all__ = ["parallel_for", "raise_kept", "worker"]
 
-OWNER, EPOCH, SLEEPERS, STARTED = (
-    layout.OWNER,
-    layout.EPOCH,
-    layout.SLEEPERS,
-    layout.STARTED,
-)
-WORK, DATA, COUNT, UNITS, MODE, DONE = (
-    layout.WORK,
-    layout.DATA,
-    layout.COUNT,
-    layout.UNITS,
-    layout.MODE,
-    layout.DONE,
-)
-WAITS = layout.WAITS
-WIDTH_BITS, MOST_UNITS = layout.WIDTH_BITS, layout.MOST_UNITS
-UNITS_PER_THREAD = layout.UNITS_PER_THREAD
-WIDTHS, JOBS = (1 << WIDTH_BITS) - 1, (1 << layout.JOB_BITS) - 1
+WIDTHS, JOBS = (1 << WIDTH_BITS) - 1, (1 << JOB_BITS) - 1
 LOOKS = 1000
 """Pauses before a worker sleeps: 10 to 50 us.
 

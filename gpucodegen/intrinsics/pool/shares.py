@@ -12,8 +12,22 @@ there.
 
 from __future__ import annotations
 
-from gpucodegen.intrinsics.pool import layout
 from gpucodegen.intrinsics.pool.interrupts import watched
+from gpucodegen.intrinsics.pool.layout import (
+    BUSY,
+    COUNT,
+    DATA,
+    DONE,
+    LINE,
+    MODE,
+    SHARES,
+    STOPPED,
+    UNIT_BITS,
+    UNITS,
+    WAITS,
+    WORK,
+)
+from gpucodegen.intrinsics.pool.layout import MOST_UNITS as UNIT_MASK
 from gpucodegen.intrinsics.pool.primitives import (
     add,
     call,
@@ -27,17 +41,6 @@ from gpucodegen.intrinsics.pool.primitives import (
     wake_caller,
 )
 
-LINE, SHARES = layout.LINE, layout.SHARES
-WORK, DATA, COUNT, UNITS, MODE, DONE = (
-    layout.WORK,
-    layout.DATA,
-    layout.COUNT,
-    layout.UNITS,
-    layout.MODE,
-    layout.DONE,
-)
-WAITS, BUSY, STOPPED = layout.WAITS, layout.BUSY, layout.STOPPED
-UNIT_BITS, UNIT_MASK = layout.UNIT_BITS, layout.MOST_UNITS
 OWN_PART, OTHERS_PART = 8, 2
 """A thread takes an eighth of what is left to it, or half of what another has left."""
 

@@ -38,6 +38,7 @@ class PlaceAllocations(ModulePass):
     """Overlapping static allocations become views of one buffer."""
 
     name: ClassVar[str] = "place-allocations"
+    looks_for: ClassVar[frozenset[str]] = frozenset({ADDRESS})
 
     def apply(self, module: Module) -> Module:
         return module.with_operations(

@@ -26,7 +26,8 @@ from typing import ClassVar
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.func import Function
-from gpucodegen.dialects.shared.effects import declared
+from gpucodegen.dialects.shared.effects import NAMES, declared
+from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Block, Operation, Value
 from gpucodegen.ir.types import MemRefType, UnrankedMemRefType
@@ -56,6 +57,7 @@ class CheckLifetimes(ModulePass):
     """No buffer is used after it is freed."""
 
     name: ClassVar[str] = "check-lifetimes"
+    looks_for: ClassVar[frozenset[str]] = frozenset(_FREES)
 
     def apply(self, module: Module) -> Module:
         """Raise UseAfterFree."""
@@ -96,6 +98,7 @@ class CheckReads(ModulePass):
     """Warn of every read of memory that nothing can have written; change nothing."""
 
     name: ClassVar[str] = "check-reads"
+    looks_for: ClassVar[frozenset[str]] = ALLOCATIONS
 
     def apply(self, module: Module) -> Module:
         surroundings = Surroundings.of(module)
@@ -120,6 +123,7 @@ class CheckEffects(ModulePass):
     """A function that does more, or less, than it declares is an error."""
 
     name: ClassVar[str] = "check-effects"
+    looks_for: ClassVar[frozenset[str]] = frozenset(NAMES)
 
     def apply(self, module: Module) -> Module:
         check_module(module)

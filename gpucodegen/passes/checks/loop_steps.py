@@ -46,6 +46,7 @@ class CheckLoopSteps(ModulePass):
     """Refuses calls in which a loop would run with a step that is not positive."""
 
     name: ClassVar[str] = "check-loop-steps"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"scf.for", "scf.parallel"})
 
     def apply(self, module: Module) -> Module:
         return in_functions(module, _function)

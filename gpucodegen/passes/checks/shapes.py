@@ -126,6 +126,7 @@ class CheckShapes(ModulePass):
     """
 
     name: ClassVar[str] = "check-shapes"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"!dynamic"})
     kernels: bool = True
 
     def apply(self, module: Module) -> Module:

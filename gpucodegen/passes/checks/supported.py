@@ -103,24 +103,6 @@ def _bytes(ty: Type) -> int:
     return prod(ty.shape) * element_bits(ty.element) // 8
 
 
-@dataclass(frozen=True, slots=True)
-class VerifyShuffles(ModulePass):
-    """Every lane that is read is there and takes part."""
-
-    name: ClassVar[str] = "verify-shuffles"
-
-    def apply(self, module: Module) -> Module:
-        """Raise WrongLanes."""
-        numbers: dict[Value, int] = {}
-        for op in module.walk():
-            value = op.attributes.get("value")
-            if op.name == "arith.constant" and isinstance(value, IntegerAttr):
-                numbers[op.result] = value.value
-            for problem in _RULES.get(op.name, _fine)(op, numbers.get):
-                raise errors.WrongLanes(op.location, operation=op.name, problem=problem)
-        return module
-
-
 def _fine(op: Operation, numbers: Constants) -> Iterator[str]:
     del op, numbers
     yield from ()
@@ -168,3 +150,22 @@ def _source(kind: str, lane: int, offset: int, clamp: int) -> int:
 
 _Rule = Callable[[Operation, Constants], Iterator[str]]
 _RULES: dict[str, _Rule] = {"gpu.shuffle": _shuffle, "nvvm.shfl.sync": _shfl_sync}
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyShuffles(ModulePass):
+    """Every lane that is read is there and takes part."""
+
+    name: ClassVar[str] = "verify-shuffles"
+    looks_for: ClassVar[frozenset[str]] = frozenset(_RULES)
+
+    def apply(self, module: Module) -> Module:
+        """Raise WrongLanes."""
+        numbers: dict[Value, int] = {}
+        for op in module.walk():
+            value = op.attributes.get("value")
+            if op.name == "arith.constant" and isinstance(value, IntegerAttr):
+                numbers[op.result] = value.value
+            for problem in _RULES.get(op.name, _fine)(op, numbers.get):
+                raise errors.WrongLanes(op.location, operation=op.name, problem=problem)
+        return module

@@ -178,6 +178,7 @@ class IsolateContractions(ModulePass):
     """
 
     name: ClassVar[str] = "isolate-contractions"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"affine.for"})
     max_bytes: int = 1 << 24
 
     def apply(self, module: Module) -> Module:

@@ -9,7 +9,7 @@ tile{sizes=[4,8]}
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, ClassVar, cast
@@ -18,6 +18,17 @@ from gpucodegen import errors
 from gpucodegen.debugging.levels import current, show, tell
 from gpucodegen.debugging.spans import span
 from gpucodegen.dialects.builtin import Module
+from gpucodegen.ir.attributes import TypeAttr
+from gpucodegen.ir.operation import Value
+from gpucodegen.ir.types import (
+    FunctionType,
+    MemRefType,
+    TensorType,
+    Type,
+    UnrankedTensorType,
+    VectorType,
+    element_type,
+)
 
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.knobs import Knob
@@ -28,6 +39,16 @@ class ModulePass:
     """A function from module to module; every pass assumes and leaves valid IR."""
 
     name: ClassVar[str] = ""
+    looks_for: ClassVar[frozenset[str]] = frozenset()
+    """What the pass changes or refuses, as `contents` names it; empty: any module.
+
+    A pipeline leaves the pass out of its stages for a module that holds none of it.
+    """
+
+    def concerns(self, module: Module, found: Collection[str]) -> bool:
+        """Whether a module with these contents may be changed or refused."""
+        del module
+        return not self.looks_for or not self.looks_for.isdisjoint(found)
 
     def apply(self, module: Module) -> Module:
         return module
@@ -67,6 +88,47 @@ def option_text(value: object) -> str:
     return str(value)
 
 
+def contents(module: Module) -> set[str]:
+    """Operations, their dialects and attributes, and kinds of types: ``!tensor``.
+
+    Types are those of values, functions and globals. ``!vector``: also as elements;
+    ``!dynamic``: with open extents; ``!layout``: memrefs of another one than row-major.
+
+    >>> import gpucodegen as gcg
+    >>> module = gcg.parse("func.func private @f(tensor<?xf32>)")
+    >>> sorted(contents(module))[:4]
+    ['!dynamic', '!tensor', 'builtin', 'builtin.module']
+    """
+    found, values, types = set[str](), list[Value](), list[Type]()
+    for op in module.walk():
+        found.add(op.name)
+        found.update(op.attributes)
+        values += op.results
+        for region in op.regions:
+            for block in region.blocks:
+                values += block.arguments
+        for attribute in op.attributes.values():
+            if isinstance(attribute, TypeAttr):
+                types.append(attribute.type)
+    for ty in [*types]:
+        if isinstance(ty, FunctionType):
+            types += (*ty.inputs, *ty.results)
+    distinct = {id(ty): ty for ty in (*types, *(value.type for value in values))}
+    found |= {name.partition(".")[0] for name in found}
+    return found | {kind for ty in distinct.values() for kind in _kinds(ty)}
+
+
+def _kinds(ty: Type) -> Iterator[str]:
+    if isinstance(ty, TensorType | UnrankedTensorType):
+        yield "!tensor"
+    if isinstance(ty, VectorType) or isinstance(element_type(ty), VectorType):
+        yield "!vector"
+    if None in getattr(ty, "shape", ()):
+        yield "!dynamic"
+    if isinstance(ty, MemRefType) and ty.layout is not None:
+        yield "!layout"
+
+
 def run_pipeline(
     module: Module,
     passes: Sequence[ModulePass],
@@ -76,15 +138,23 @@ def run_pipeline(
 ) -> Module:
     """Run passes in order, verifying what they change; ``after`` sees every stage.
 
-    A module that a pass returns unchanged was verified before.
+    A pass that does not concern the module is no stage. A module that a pass returns
+    unchanged was verified before.
     """
+    found = contents(module)
     for pass_ in passes:
+        if not pass_.concerns(module, found):
+            if current().print_ir_after == pass_.name:
+                show(f"// {pass_.name} was left out\n{module}")
+            continue
         before = module
         with span(pass_.name, "pass"), _shown_on_failure(pass_, before):
             module = pass_.apply(module)
             if verify and module.operation is not before.operation:
                 _check(pass_, module)
-        _tell(pass_, module, changed=module.operation is not before.operation)
+        changed = module.operation is not before.operation
+        found = contents(module) if changed else found
+        _tell(pass_, module, changed=changed)
         if after is not None:
             after(pass_, module)
     return module

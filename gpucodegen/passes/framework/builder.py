@@ -363,6 +363,7 @@ def _transfer_attributes(
 _ADD_KIND = OpaqueAttr("#vector.kind<add>")
 
 
+Bound = IndexLike | Sequence[IndexLike]
 Body = Callable[["Builder", Value], None]
 
 
@@ -435,13 +436,7 @@ class Builder(VectorBuilder):
         return value
 
     def loop(
-        self,
-        lower: IndexLike | Sequence[IndexLike],
-        upper: IndexLike | Sequence[IndexLike],
-        body: Body,
-        *,
-        step: int = 1,
-        hint: str = "i",
+        self, lower: Bound, upper: Bound, body: Body, *, step: int = 1, hint: str = "i"
     ) -> None:
         """``affine.for`` without loop-carried values, from max of lowers to min."""
 
@@ -457,8 +452,8 @@ class Builder(VectorBuilder):
 
     def carried_loop(
         self,
-        lower: IndexLike | Sequence[IndexLike],
-        upper: IndexLike | Sequence[IndexLike],
+        lower: Bound,
+        upper: Bound,
         initial: Sequence[Value],
         body: Callable[[Builder, Value, Sequence[Value]], Sequence[Value] | None],
         *,

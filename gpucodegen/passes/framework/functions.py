@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -59,6 +59,10 @@ class KeepReachable(ModulePass):
 
     name: ClassVar[str] = "keep-reachable"
     function: str = ""
+
+    def concerns(self, module: Module, found: Collection[str]) -> bool:
+        del found
+        return len(module.functions) > 1
 
     def apply(self, module: Module) -> Module:
         return reachable(module, self.function) if self.function else module

@@ -158,6 +158,10 @@ def merge(items: Sequence[Index]) -> tuple[tuple[Value, ...], list[AffineExpr]]:
     return tuple(positions), exprs
 
 
+Applied = tuple[AffineMap, Sequence[Value]]
+"""A map and its operands."""
+
+
 def as_map(items: Sequence[Index | Value | int]) -> tuple[AffineMap, tuple[Value, ...]]:
     """One affine map and its operands for a list of index expressions.
 
@@ -284,11 +288,16 @@ def _for(op: Operation, known: Known) -> Operation:
     loop = affine.For(op)
     lower = _known_results(op.attributes["lowerBoundMap"], loop.lower_operands, known)
     upper = _known_results(op.attributes["upperBoundMap"], loop.upper_operands, known)
-    lower_map, lower_operands = as_map(lower)
-    upper_map, upper_operands = as_map(upper)
-    sizes = (len(lower_operands), len(upper_operands), len(loop.inits))
+    return with_bounds(op, as_map(lower), as_map(upper))
+
+
+def with_bounds(op: Operation, lower: Applied, upper: Applied) -> Operation:
+    """The ``affine.for`` with other bounds, each a map of operands."""
+    (lower_map, lowers), (upper_map, uppers) = lower, upper
+    inits = affine.For(op).inits
+    sizes = len(lowers), len(uppers), len(inits)
     return op.with_(
-        operands=(*lower_operands, *upper_operands, *loop.inits),
+        operands=(*lowers, *uppers, *inits),
         attributes={
             **op.attributes,
             "lowerBoundMap": AffineMapAttr(lower_map),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gpucodegen.dialects import affine
@@ -61,6 +62,20 @@ def axis_of(op: Operation) -> Axis | None:
 def inner_operations(op: Operation) -> tuple[Operation, ...]:
     """Body of a loop without its terminator."""
     return tuple(o for o in op.body.operations if o.name != "affine.yield")
+
+
+def perfect_chain(
+    op: Operation, takes: Callable[[Operation], object]
+) -> list[Operation]:
+    """The perfectly nested ``affine.for`` loops from ``op`` inwards that it takes."""
+    chain: list[Operation] = []
+    while op.name == "affine.for" and takes(op):
+        chain.append(op)
+        inner = inner_operations(op)
+        if len(inner) != 1:
+            break
+        op = inner[0]
+    return chain
 
 
 def to_parallel(op: Operation) -> Operation:

@@ -66,6 +66,7 @@ class FuseRows(ModulePass):
     """
 
     name: ClassVar[str] = "fuse-rows"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"affine.for"})
     arch: str = ""
 
     def apply(self, module: Module) -> Module:
@@ -136,6 +137,7 @@ class ExposeParallelism(ModulePass):
     """
 
     name: ClassVar[str] = "expose-parallelism"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"affine.for"})
     arch: str = ""
 
     def apply(self, module: Module) -> Module:

@@ -278,38 +278,6 @@ LOWERED: dict[str, Callable[[Warp, Operation], tuple[Value, ...]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class LowerCollectives(ModulePass):
-    """Operations among threads to shuffles, shared memory and barriers.
-
-    ``verify``: prove the kernels that have changed.
-    """
-
-    name: ClassVar[str] = "lower-collectives"
-    verify: bool = True
-
-    def apply(self, module: Module) -> Module:
-        found: dict[str, list[bool]] = {}
-        (root,) = rewrite_bottom_up(module.operation, lambda op: _kernel(op, found))
-        shared = {name for name, barriers in found.items() if any(barriers)}
-        if not found or not (shared and self.verify):
-            return Module(root) if found else module
-        surroundings = Surroundings.of(Module(root))
-
-        def proven(op: Operation) -> list[Operation] | None:
-            """Without the extents of a block no warp is known."""
-            is_named = op.name == "gpu.func" and symbol_name(op) in shared
-            if not is_named or None in gpu.known_block(op):
-                return None
-            check_kernel(op, surroundings)
-            return [
-                without_redundant_barriers(op, found[symbol_name(op)], surroundings)
-            ]
-
-        (root,) = rewrite_bottom_up(root, proven)
-        return Module(root)
-
-
 def _names(op: Operation) -> set[str]:
     return {inner.name for inner in op.walk()}
 
@@ -352,3 +320,36 @@ def _repeated(op: Operation) -> Iterator[Value]:
 
 _ONCE = frozenset({"affine.if", "gpu.func", "scf.if"})
 """Operations that run a region at most once."""
+
+
+@dataclass(frozen=True, slots=True)
+class LowerCollectives(ModulePass):
+    """Operations among threads to shuffles, shared memory and barriers.
+
+    ``verify``: prove the kernels that have changed.
+    """
+
+    name: ClassVar[str] = "lower-collectives"
+    looks_for: ClassVar[frozenset[str]] = frozenset(LOWERED)
+    verify: bool = True
+
+    def apply(self, module: Module) -> Module:
+        found: dict[str, list[bool]] = {}
+        (root,) = rewrite_bottom_up(module.operation, lambda op: _kernel(op, found))
+        shared = {name for name, barriers in found.items() if any(barriers)}
+        if not found or not (shared and self.verify):
+            return Module(root) if found else module
+        surroundings = Surroundings.of(Module(root))
+
+        def proven(op: Operation) -> list[Operation] | None:
+            """Without the extents of a block no warp is known."""
+            is_named = op.name == "gpu.func" and symbol_name(op) in shared
+            if not is_named or None in gpu.known_block(op):
+                return None
+            check_kernel(op, surroundings)
+            return [
+                without_redundant_barriers(op, found[symbol_name(op)], surroundings)
+            ]
+
+        (root,) = rewrite_bottom_up(root, proven)
+        return Module(root)

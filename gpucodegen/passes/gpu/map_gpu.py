@@ -418,4 +418,5 @@ def _tiles(
     group: int = 1,
 ) -> Candidate:
     """The plan of user-given numbers; the way of copying is not among them."""
-    return kind(rows, columns, depth, down, across, splits, resident, group)
+    tile = rows, columns, depth, down, across
+    return kind(*tile, splits=splits, resident=resident, group=group)

@@ -30,7 +30,7 @@ from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
-from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.passes.framework.nests import inner_operations, perfect_chain
 from gpucodegen.passes.gpu.promoted_copies import (
     COPIES,
     Moves,
@@ -45,16 +45,8 @@ from gpucodegen.tiling.proof.legality import Refusal
 from gpucodegen.tiling.schedule.promotion import LocalTile, local_tiles
 
 
-def perfect_chain(op: Operation) -> list[Operation]:
-    """The perfectly nested ``affine.for`` loops from ``op`` inwards."""
-    chain: list[Operation] = []
-    while op.name == "affine.for" and not op.results:
-        chain.append(op)
-        inner = inner_operations(op)
-        if len(inner) != 1:
-            break
-        op = inner[0]
-    return chain
+def _carries_nothing(loop: Operation) -> bool:
+    return not loop.results
 
 
 def tile_loops(op: Operation) -> list[Operation]:
@@ -65,7 +57,7 @@ def tile_loops(op: Operation) -> list[Operation]:
         if inner.name == "affine.for"
         for value in affine.For(inner).lower_operands
     }
-    chain = perfect_chain(op)
+    chain = perfect_chain(op, _carries_nothing)
     used = [n for n, loop in enumerate(chain) if affine.For(loop).iv in origins]
     return chain[: used[-1] + 1] if used else []
 
@@ -233,7 +225,8 @@ class Promote(ModulePass):
         """A nest with its tiles held; other operations stay."""
         if op.name != "affine.for":
             return [op]
-        loops = perfect_chain(op)[: self.depth] if self.depth else tile_loops(op)
+        chain = perfect_chain(op, _carries_nothing)
+        loops = chain[: self.depth] if self.depth else tile_loops(op)
         if not loops:
             return [op]
         analysis = analyse([op], context, surroundings)

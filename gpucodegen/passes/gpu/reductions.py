@@ -12,7 +12,7 @@ lanes run along neighbouring rows and members along each row:
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 
@@ -74,28 +74,14 @@ class _Columns(RowDistribution):
     def lanes(self) -> int:
         return len(self.rows)
 
-    def chunk(
-        self,
-        b: Builder,
-        row: Row,
-        first: Index,
-        totals: Totals,
-        outer: Mapping[Value, Index],
-        slot: int = 0,
-        limits: tuple[Index, ...] = (),
-    ) -> Totals:
+    def varying(self, row: Row) -> Value:
+        del row
+        return self.along
+
+    def places(self, b: Builder, row: Row, first: Index, around: Lane) -> list[Lane]:
         """One position of all rows of the lane."""
-        count = len(row.befores)
-        here = {iv: b.index(place, iv.name) for iv, place in outer.items()}
-        here[row.iv] = b.index(first, row.iv.name)
-        lanes: list[Lane] = []
-        for number, lane in enumerate(self.rows):
-            own = totals[number * count : (number + 1) * count]
-            pairs = zip(row.befores, own, strict=True)
-            lanes.append({**lane, **here, **dict(pairs)})
-        iterations = Interleaved(self.along, self.definitions, self.kept, slot, limits)
-        iterations.emit(b, row.body, lanes)
-        return [lane.get(v, v) for lane in lanes for v in row.afters]
+        here = {**around, row.iv: b.index(first, row.iv.name)}
+        return [{**lane, **here} for lane in self.rows]
 
 
 def lanes_along_rows(

@@ -80,6 +80,7 @@ class EliminateBarriers(ModulePass):
     """Remove barriers that the race proof of kernels with waits does not need."""
 
     name: ClassVar[str] = "eliminate-barriers"
+    looks_for: ClassVar[frozenset[str]] = WAITS
 
     def apply(self, module: Module) -> Module:
         surroundings = Surroundings.of(module)
@@ -102,6 +103,7 @@ class AssignWaitGroups(ModulePass):
     """Let each wait leave as many newer commit groups in flight as possible."""
 
     name: ClassVar[str] = "assign-wait-groups"
+    looks_for: ClassVar[frozenset[str]] = WAITS
 
     def apply(self, module: Module) -> Module:
         surroundings = Surroundings.of(module)
@@ -143,6 +145,7 @@ class JoinTransfers(ModulePass):
     """Join the commit groups and waits of adjacent DMA copies."""
 
     name: ClassVar[str] = "join-transfers"
+    looks_for: ClassVar[frozenset[str]] = STARTS | WAITS
 
     def apply(self, module: Module) -> Module:
         (spread,) = rewrite_bottom_up(module.operation, _in_a_row)

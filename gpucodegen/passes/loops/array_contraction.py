@@ -76,6 +76,7 @@ class ContractArrays(ModulePass):
     """
 
     name: ClassVar[str] = "contract-arrays"
+    looks_for: ClassVar[frozenset[str]] = ALLOCATIONS
     contractions: bool = True
 
     def apply(self, module: Module) -> Module:

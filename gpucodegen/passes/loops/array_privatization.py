@@ -79,6 +79,7 @@ class Privatize(ModulePass):
     """
 
     name: ClassVar[str] = "privatize"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"affine.for"})
     max_bytes: int = 1 << 14
     min_iterations: int = 2
 

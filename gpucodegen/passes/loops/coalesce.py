@@ -205,6 +205,7 @@ class Coalesce(ModulePass):
     """
 
     name: ClassVar[str] = "coalesce"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"affine.for", "affine.parallel"})
 
     def apply(self, module: Module) -> Module:
         coalescer = _Coalescer(Surroundings.of(module))

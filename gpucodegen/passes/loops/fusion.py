@@ -578,6 +578,7 @@ class FuseElementwise(ModulePass):
     """
 
     name: ClassVar[str] = "fuse-elementwise"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"affine.for"})
 
     def apply(self, module: Module) -> Module:
         surroundings = Surroundings.of(module)

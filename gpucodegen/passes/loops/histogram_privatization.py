@@ -180,6 +180,7 @@ class AtomicUpdates(ModulePass):
     """
 
     name: ClassVar[str] = "atomic-updates"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"memref"})
     min_iterations: int = 32
     relaxed: bool = False
     exact: bool = False
@@ -265,6 +266,7 @@ class PrivatizeReductions(ModulePass):
     """
 
     name: ClassVar[str] = "privatize-reductions"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"memref"})
     threads: int = 2
     relaxed: bool = False
     exact: bool = False

@@ -19,7 +19,7 @@ changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 from math import prod
@@ -344,9 +344,14 @@ class ImproveLocality(ModulePass):
     """
 
     name: ClassVar[str] = "improve-locality"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"affine.for"})
     threads: int = 1
     contractions: bool = True
     plan: tuple[int | str, ...] = ()
+
+    def concerns(self, module: Module, found: Collection[str]) -> bool:
+        """A plan that no loop can have is an error, even without loops."""
+        return bool(self.plan) or super(ImproveLocality, self).concerns(module, found)
 
     def apply(self, module: Module) -> Module:
         """Improve every nest in the body of a function.

@@ -208,6 +208,7 @@ class CarryStores(ModulePass):
     """
 
     name: ClassVar[str] = "carry-stores"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"affine.for", "affine.parallel"})
 
     def apply(self, module: Module) -> Module:
         defined = defined_functions(module.functions.values())

@@ -9,7 +9,7 @@ of time steps is unknown, a condition keeps the original loops for few steps.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -58,6 +58,7 @@ class Wavefront(ModulePass):
     """
 
     name: ClassVar[str] = "wavefront"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"affine.for"})
     sizes: tuple[int, ...] = ()
     chains: int = 0
     threads: int = 2
@@ -65,6 +66,10 @@ class Wavefront(ModulePass):
     shared: int = 0
     plan: tuple[int | str, ...] = ()
     strict: bool = True
+
+    def concerns(self, module: Module, found: Collection[str]) -> bool:
+        """A plan that no loop can have is an error, even without loops."""
+        return bool(self.plan) or super(Wavefront, self).concerns(module, found)
 
     def apply(self, module: Module) -> Module:
         """Tile; raises IllegalTransformation for an illegal request.

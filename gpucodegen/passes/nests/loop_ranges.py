@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.affine import AffineMap
-from gpucodegen.ir.attributes import AffineMapAttr, index_attr
-from gpucodegen.ir.operation import Operation, Value, segment_counts
+from gpucodegen.ir.attributes import index_attr
+from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import IndexType
-from gpucodegen.passes.framework.indexing import Index, as_map, from_map
+from gpucodegen.passes.framework.indexing import Index, as_map, from_map, with_bounds
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.nests.loop_names import FOR, bound_values
 
@@ -83,23 +83,10 @@ def range_of(op: Operation) -> LoopRange:
 def with_range(op: Operation, given: LoopRange) -> Operation:
     """The loop, with all its values, over another range."""
     loop = affine.For(op)
-    lower_map, lower_operands = _written(
-        given.lowers, loop.lower_map, loop.lower_operands
-    )
-    upper_map, upper_operands = _written(
-        given.uppers, loop.upper_map, loop.upper_operands
-    )
-    sizes = segment_counts(len(lower_operands), len(upper_operands), len(loop.inits))
-    return op.with_(
-        operands=(*lower_operands, *upper_operands, *loop.inits),
-        attributes={
-            **op.attributes,
-            "lowerBoundMap": AffineMapAttr(lower_map),
-            "upperBoundMap": AffineMapAttr(upper_map),
-            "step": index_attr(given.step),
-            "operandSegmentSizes": sizes,
-        },
-    )
+    lower = _written(given.lowers, loop.lower_map, loop.lower_operands)
+    upper = _written(given.uppers, loop.upper_map, loop.upper_operands)
+    stepped = op.with_(attributes={**op.attributes, "step": index_attr(given.step)})
+    return with_bounds(stepped, lower, upper)
 
 
 def _written(

@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, count
 from typing import ClassVar
@@ -41,9 +41,11 @@ class AssumeAlignments(ModulePass):
     function: str = ""
     alignments: tuple[int, ...] = ()
 
+    def concerns(self, module: Module, found: Collection[str]) -> bool:
+        del module, found
+        return any(self.alignments)
+
     def apply(self, module: Module) -> Module:
-        if not any(self.alignments):
-            return module
         return module.with_operations(
             _stated(op, self.alignments) if symbol_name(op) == self.function else op
             for op in module.operations
@@ -119,11 +121,9 @@ class PropagateAliases(ModulePass):
     """Put arguments that some call lets overlap into groups."""
 
     name: ClassVar[str] = "propagate-aliases"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"func.call"})
 
     def apply(self, module: Module) -> Module:
-        calls = any(op.name == "func.call" for op in module.walk())
-        if not calls:
-            return module
         taken = re.findall(r"distinct\[(\d+)\]", str(module))
         groups = _Groups.of(module, max(map(int, taken), default=-1) + 1)
         while sum(map(groups.learn, module.functions.values())):

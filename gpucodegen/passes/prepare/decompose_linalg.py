@@ -64,6 +64,7 @@ class DecomposeSoftmax(ModulePass):
     """Softmax, of tensors or in memory, becomes structured operations."""
 
     name: ClassVar[str] = "decompose-softmax"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"linalg.softmax"})
 
     def apply(self, module: Module) -> Module:
         (root,) = rewrite_bottom_up(module.operation, _softmax_decomposed)
@@ -213,30 +214,6 @@ class _Softmax:
 
 Sides = tuple[tuple[int, int], ...]
 """Padding before and after each dimension."""
-
-
-@dataclass(frozen=True, slots=True)
-class DecomposeWindows(ModulePass):
-    """``linalg.conv`` and ``linalg.pooling_*`` become structured operations.
-
-    >>> import gpucodegen as gcg
-    >>> module = gcg.parse('''
-    ... func @f(%x: memref<8xf32>, %w: memref<3xf32>, %y: memref<8xf32>) {
-    ...   linalg.pooling_max(%x, %w, %y)
-    ...     {strides = [1], padding = dense<1> : tensor<1x2xi64>}
-    ...     : memref<8xf32>, memref<3xf32>, memref<8xf32>
-    ...   return
-    ... }''')
-    >>> made = DecomposeWindows().apply(module).functions["f"].body.operations
-    >>> [op.name for op in made if op.dialect in ("memref", "linalg")]
-    ['memref.alloc', 'linalg.generic', 'memref.dealloc']
-    """
-
-    name: ClassVar[str] = "decompose-windows"
-
-    def apply(self, module: Module) -> Module:
-        (root,) = rewrite_bottom_up(module.operation, _window_decomposed)
-        return Module(root)
 
 
 def _window_decomposed(op: Operation) -> list[Operation] | None:
@@ -419,31 +396,6 @@ _SIDES = {
 """The operand and the dimensions of extent 1 where a side is unchanged."""
 
 
-@dataclass(frozen=True, slots=True)
-class DecomposeWinograd(ModulePass):
-    """The Winograd transforms become structured operations.
-
-    >>> import gpucodegen as gcg
-    >>> module = gcg.parse('''
-    ... func.func @f(%g: tensor<8x3x3x4xf32>, %u: tensor<4x4x4x8xf32>)
-    ...     -> tensor<4x4x4x8xf32> {
-    ...   %r = linalg.winograd_filter_transform fmr(F_2_3)
-    ...     ins(%g : tensor<8x3x3x4xf32>) outs(%u : tensor<4x4x4x8xf32>)
-    ...     -> tensor<4x4x4x8xf32>
-    ...   return %r : tensor<4x4x4x8xf32>
-    ... }''')
-    >>> made = DecomposeWinograd().apply(module).functions["f"].body.operations
-    >>> [op.name for op in made if op.name == "linalg.generic"]
-    ['linalg.generic', 'linalg.generic']
-    """
-
-    name: ClassVar[str] = "decompose-winograd"
-
-    def apply(self, module: Module) -> Module:
-        (root,) = rewrite_bottom_up(module.operation, _winograd_decomposed)
-        return Module(root)
-
-
 def _winograd_decomposed(op: Operation) -> list[Operation] | None:
     part = op.name.removeprefix("linalg.winograd_").removesuffix("_transform")
     if part == op.name or part not in _SIDES:
@@ -552,3 +504,56 @@ class _Transform:
         numbers = tuple(float(x) for row in self.matrix for x in row)
         value = {"value": DenseElementsAttr(numbers, ty, element)}
         return self.b.add("arith.constant", (), [ty], value, hint="matrix")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class DecomposeWinograd(ModulePass):
+    """The Winograd transforms become structured operations.
+
+    >>> import gpucodegen as gcg
+    >>> module = gcg.parse('''
+    ... func.func @f(%g: tensor<8x3x3x4xf32>, %u: tensor<4x4x4x8xf32>)
+    ...     -> tensor<4x4x4x8xf32> {
+    ...   %r = linalg.winograd_filter_transform fmr(F_2_3)
+    ...     ins(%g : tensor<8x3x3x4xf32>) outs(%u : tensor<4x4x4x8xf32>)
+    ...     -> tensor<4x4x4x8xf32>
+    ...   return %r : tensor<4x4x4x8xf32>
+    ... }''')
+    >>> made = DecomposeWinograd().apply(module).functions["f"].body.operations
+    >>> [op.name for op in made if op.name == "linalg.generic"]
+    ['linalg.generic', 'linalg.generic']
+    """
+
+    name: ClassVar[str] = "decompose-winograd"
+    looks_for: ClassVar[frozenset[str]] = frozenset(
+        f"linalg.winograd_{side}_transform" for side in _SIDES
+    )
+
+    def apply(self, module: Module) -> Module:
+        (root,) = rewrite_bottom_up(module.operation, _winograd_decomposed)
+        return Module(root)
+
+
+@dataclass(frozen=True, slots=True)
+class DecomposeWindows(ModulePass):
+    """``linalg.conv`` and ``linalg.pooling_*`` become structured operations.
+
+    >>> import gpucodegen as gcg
+    >>> module = gcg.parse('''
+    ... func @f(%x: memref<8xf32>, %w: memref<3xf32>, %y: memref<8xf32>) {
+    ...   linalg.pooling_max(%x, %w, %y)
+    ...     {strides = [1], padding = dense<1> : tensor<1x2xi64>}
+    ...     : memref<8xf32>, memref<3xf32>, memref<8xf32>
+    ...   return
+    ... }''')
+    >>> made = DecomposeWindows().apply(module).functions["f"].body.operations
+    >>> [op.name for op in made if op.dialect in ("memref", "linalg")]
+    ['memref.alloc', 'linalg.generic', 'memref.dealloc']
+    """
+
+    name: ClassVar[str] = "decompose-windows"
+    looks_for: ClassVar[frozenset[str]] = frozenset(_BUILD)
+
+    def apply(self, module: Module) -> Module:
+        (root,) = rewrite_bottom_up(module.operation, _window_decomposed)
+        return Module(root)

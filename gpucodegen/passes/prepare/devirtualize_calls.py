@@ -65,11 +65,12 @@ class DevirtualizeCalls(ModulePass):
     """
 
     name: ClassVar[str] = "devirtualize-calls"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"func.constant"})
     function: str = ""
 
     def apply(self, module: Module) -> Module:
         callees = _constants(module)
-        if not callees or not all(map(self._is_closed, module.walk())):
+        if not all(map(self._is_closed, module.walk())):
             return module
         return Module(_Rewriter(callees).operation(module.operation))
 
@@ -186,6 +187,7 @@ class LibraryCalls(ModulePass):
     """
 
     name: ClassVar[str] = "library-calls"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"library_call"})
     functions: tuple[str, ...] = ()
 
     def apply(self, module: Module) -> Module:

@@ -55,30 +55,6 @@ WIDEST = 64
 """Bits of the widest scalar type of processors."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExpandOperations(ModulePass):
-    """Expand derived operations into basic ones.
-
-    >>> import gpucodegen as gcg
-    >>> module = gcg.parse('''
-    ... func.func @f() -> f32 {
-    ...   %x = ub.poison : f32
-    ...   return %x : f32
-    ... }''')
-    >>> "arith.constant 0.0" in str(ExpandOperations().apply(module))
-    True
-    """
-
-    name: ClassVar[str] = "expand-operations"
-
-    def apply(self, module: Module) -> Module:
-        if not any(op.name in _CONCERNED for op in module.walk()):
-            return module
-        rewriter = _Rewriter()
-        (root,) = rewrite_bottom_up(module.operation, rewriter.rewrite)
-        return Module(substitute_values(root, rewriter.same))
-
-
 @dataclass(slots=True)
 class _Rewriter:
     """``same``: the replacements of values."""
@@ -269,10 +245,9 @@ class ExpandAtomics(ModulePass):
     """
 
     name: ClassVar[str] = "expand-atomics"
+    looks_for: ClassVar[frozenset[str]] = frozenset({NAME})
 
     def apply(self, module: Module) -> Module:
-        if not any(op.name == NAME for op in module.walk()):
-            return module
         return in_functions(module, lambda op: _expanded(op, launched=False))
 
 
@@ -342,3 +317,26 @@ def _plain(op: Operation) -> list[Operation]:
     after = op.result if last.operands[0] is now else last.operands[0]
     store = memref.store(after, buffer, indices, location=op.location)
     return [before, *renamed, store]
+
+
+@dataclass(frozen=True, slots=True)
+class ExpandOperations(ModulePass):
+    """Expand derived operations into basic ones.
+
+    >>> import gpucodegen as gcg
+    >>> module = gcg.parse('''
+    ... func.func @f() -> f32 {
+    ...   %x = ub.poison : f32
+    ...   return %x : f32
+    ... }''')
+    >>> "arith.constant 0.0" in str(ExpandOperations().apply(module))
+    True
+    """
+
+    name: ClassVar[str] = "expand-operations"
+    looks_for: ClassVar[frozenset[str]] = _CONCERNED
+
+    def apply(self, module: Module) -> Module:
+        rewriter = _Rewriter()
+        (root,) = rewrite_bottom_up(module.operation, rewriter.rewrite)
+        return Module(substitute_values(root, rewriter.same))

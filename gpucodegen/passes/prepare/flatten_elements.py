@@ -137,6 +137,7 @@ class FlattenElements(ModulePass):
     """Every memref of vectors becomes a memref with more dimensions."""
 
     name: ClassVar[str] = "flatten-elements"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"!vector"})
 
     def apply(self, module: Module) -> Module:
         return module.with_operations(map(_top_level, module.operations))

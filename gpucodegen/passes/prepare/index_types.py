@@ -61,10 +61,9 @@ class IndexToArith(ModulePass):
     """Operations of the index dialect become those of arith."""
 
     name: ClassVar[str] = "index-to-arith"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"index"})
 
     def apply(self, module: Module) -> Module:
-        if not any(op.dialect == "index" for op in module.operation.walk()):
-            return module
         (root,) = rewrite_bottom_up(module.operation, _as_arith)
         return Module(root)
 
@@ -112,6 +111,7 @@ class LoopsToIndex(ModulePass):
     """``scf.for`` over integers or without sign becomes a signed one over ``index``."""
 
     name: ClassVar[str] = "loops-to-index"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"scf.for"})
 
     def apply(self, module: Module) -> Module:
         if not any(map(_is_special, module.walk())):

@@ -74,6 +74,7 @@ class Inline(ModulePass):
     """
 
     name: ClassVar[str] = "inline"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"func.call"})
 
     def apply(self, module: Module) -> Module:
         inliner = _Inliner(module.functions)
@@ -143,6 +144,7 @@ class InlineBranches(ModulePass):
     """Put functions of several blocks into parallel loops around their calls."""
 
     name: ClassVar[str] = "inline-branches"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"func.call"})
 
     def apply(self, module: Module) -> Module:
         inliner = _BranchInliner(Surroundings.of(module))

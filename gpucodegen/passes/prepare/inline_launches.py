@@ -252,42 +252,6 @@ Kernels = Mapping[tuple[str, ...], Operation]
 """The hand-written kernels of a module by their path."""
 
 
-@dataclass(frozen=True, slots=True)
-class InlineLaunches(ModulePass):
-    """Give every launch of a function the body of its kernel."""
-
-    name: ClassVar[str] = "inline-launches"
-
-    def apply(self, module: Module) -> Module:
-        if not any(op.name in _LAUNCHES for op in module.walk()):
-            return module
-        kernels = _kernels(module)
-        numbers = {
-            op.result: value.value
-            for op in module.walk()
-            if op.name == "arith.constant"
-            and isinstance(value := op.attributes.get("value"), IntegerAttr)
-        }
-
-        def rewrite(op: Operation) -> list[Operation] | None:
-            if op.name == "gpu.launch":
-                return _normal(op, numbers)
-            path = gpu.LaunchFunc(op).kernel if op.name == "gpu.launch_func" else ()
-            return _inlined(op, kernels[path], numbers) if path in kernels else None
-
-        inlined = module.with_operations(
-            changed
-            for op in module.operations
-            for changed in rewrite_bottom_up(op, rewrite)
-        )
-        launched = {path[0] for path in kernels}
-        return inlined.with_operations(
-            op
-            for op in inlined.operations
-            if op.name != "gpu.module" or gpu.Module(op).name not in launched
-        )
-
-
 _LAUNCHES = frozenset({"gpu.launch", "gpu.launch_func"})
 
 
@@ -463,3 +427,38 @@ _NAMES = {
     "nvvm.barrier": "gpu.barrier",
     "nvvm.barrier0": "gpu.barrier",
 }
+
+
+@dataclass(frozen=True, slots=True)
+class InlineLaunches(ModulePass):
+    """Give every launch of a function the body of its kernel."""
+
+    name: ClassVar[str] = "inline-launches"
+    looks_for: ClassVar[frozenset[str]] = _LAUNCHES
+
+    def apply(self, module: Module) -> Module:
+        kernels = _kernels(module)
+        numbers = {
+            op.result: value.value
+            for op in module.walk()
+            if op.name == "arith.constant"
+            and isinstance(value := op.attributes.get("value"), IntegerAttr)
+        }
+
+        def rewrite(op: Operation) -> list[Operation] | None:
+            if op.name == "gpu.launch":
+                return _normal(op, numbers)
+            path = gpu.LaunchFunc(op).kernel if op.name == "gpu.launch_func" else ()
+            return _inlined(op, kernels[path], numbers) if path in kernels else None
+
+        inlined = module.with_operations(
+            changed
+            for op in module.operations
+            for changed in rewrite_bottom_up(op, rewrite)
+        )
+        launched = {path[0] for path in kernels}
+        return inlined.with_operations(
+            op
+            for op in inlined.operations
+            if op.name != "gpu.module" or gpu.Module(op).name not in launched
+        )

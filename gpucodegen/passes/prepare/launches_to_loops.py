@@ -36,50 +36,6 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import definitions, in_functions
 from gpucodegen.passes.prepare.inline import with_roles
 
-
-@dataclass(frozen=True, slots=True)
-class LaunchesToLoops(ModulePass):
-    """``gpu.launch`` to ``affine.parallel`` over its blocks and threads.
-
-    ``printing``: only launches that print, which no kernel does: the host runs their
-    threads one after the other, and refuses those with barriers or shared memory.
-    """
-
-    name: ClassVar[str] = "launches-to-loops"
-    printing: bool = False
-
-    def apply(self, module: Module) -> Module:
-        """Rewrite every launch, or raise LaunchNeedsGpu."""
-        return in_functions(module, self._with_loops)
-
-    def _with_loops(self, function: Operation) -> list[Operation]:
-        launches = [op for op in function.walk() if self._concerns(op)]
-        if not launches:
-            return [function]
-        known = definitions(function)
-        for op in launches:
-            reason = _reason(op)
-            if reason and self.printing:
-                raise _refused(op, reason)
-            if reason:
-                raise errors.LaunchNeedsGpu(op.location, reason=reason)
-
-        def rewrite(op: Operation) -> list[Operation] | None:
-            if not self._concerns(op):
-                return None
-            return _loops(op, [_constant(known.get(v)) for v in gpu.Launch(op).sizes])
-
-        (rebuilt,) = rewrite_bottom_up(function, rewrite)
-        checked = with_roles(rebuilt)
-        if checked is None:
-            reason = "its sizes change while the function runs"
-            raise errors.LaunchNeedsGpu(launches[0].location, reason=reason)
-        return [checked]
-
-    def _concerns(self, op: Operation) -> bool:
-        return op.name in _LAUNCHES and (not self.printing or _prints(op))
-
-
 _LAUNCHES = frozenset({"gpu.launch", "gpu.launch_func"})
 
 
@@ -156,19 +112,6 @@ def _loops(op: Operation, constants: Sequence[int | None]) -> list[Operation]:
     return b.operations
 
 
-@dataclass(frozen=True, slots=True)
-class HostGpuToMemref(ModulePass):
-    """gpu.alloc, gpu.memcpy and their like to operations that run in order."""
-
-    name: ClassVar[str] = "host-gpu-to-memref"
-
-    def apply(self, module: Module) -> Module:
-        if not any(op.name in _REWRITES for op in module.walk()):
-            return module
-        (root,) = rewrite_bottom_up(module.operation, _rewritten)
-        return Module(root)
-
-
 def _rewritten(op: Operation) -> list[Operation] | None:
     rewrite = _REWRITES.get(op.name)
     return None if rewrite is None else rewrite(op)
@@ -237,3 +180,59 @@ _REWRITES: dict[str, Callable[[Operation], list[Operation] | None]] = {
     "gpu.launch": _in_order,
     "gpu.launch_func": _in_order,
 }
+
+
+@dataclass(frozen=True, slots=True)
+class HostGpuToMemref(ModulePass):
+    """gpu.alloc, gpu.memcpy and their like to operations that run in order."""
+
+    name: ClassVar[str] = "host-gpu-to-memref"
+    looks_for: ClassVar[frozenset[str]] = frozenset(_REWRITES)
+
+    def apply(self, module: Module) -> Module:
+        (root,) = rewrite_bottom_up(module.operation, _rewritten)
+        return Module(root)
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchesToLoops(ModulePass):
+    """``gpu.launch`` to ``affine.parallel`` over its blocks and threads.
+
+    ``printing``: only launches that print, which no kernel does: the host runs their
+    threads one after the other, and refuses those with barriers or shared memory.
+    """
+
+    name: ClassVar[str] = "launches-to-loops"
+    looks_for: ClassVar[frozenset[str]] = _LAUNCHES
+    printing: bool = False
+
+    def apply(self, module: Module) -> Module:
+        """Rewrite every launch, or raise LaunchNeedsGpu."""
+        return in_functions(module, self._with_loops)
+
+    def _with_loops(self, function: Operation) -> list[Operation]:
+        launches = [op for op in function.walk() if self._concerns(op)]
+        if not launches:
+            return [function]
+        known = definitions(function)
+        for op in launches:
+            reason = _reason(op)
+            if reason and self.printing:
+                raise _refused(op, reason)
+            if reason:
+                raise errors.LaunchNeedsGpu(op.location, reason=reason)
+
+        def rewrite(op: Operation) -> list[Operation] | None:
+            if not self._concerns(op):
+                return None
+            return _loops(op, [_constant(known.get(v)) for v in gpu.Launch(op).sizes])
+
+        (rebuilt,) = rewrite_bottom_up(function, rewrite)
+        checked = with_roles(rebuilt)
+        if checked is None:
+            reason = "its sizes change while the function runs"
+            raise errors.LaunchNeedsGpu(launches[0].location, reason=reason)
+        return [checked]
+
+    def _concerns(self, op: Operation) -> bool:
+        return op.name in _LAUNCHES and (not self.printing or _prints(op))

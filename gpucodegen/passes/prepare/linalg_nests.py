@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from gpucodegen.dialects import memref
 from gpucodegen.ir.operation import OPERAND_SEGMENTS, Operation, Value, single_block
 from gpucodegen.ir.types import INDEX, MemRefType, element_type
-from gpucodegen.passes.framework.builder import Body, Builder, IndexLike
+from gpucodegen.passes.framework.builder import Body, Bound, Builder, IndexLike
 from gpucodegen.passes.framework.indexing import Index
 
 
@@ -41,13 +41,7 @@ class PlainBuilder(Builder):
         self.add("memref.store", (value, memref, *places))
 
     def loop(
-        self,
-        lower: IndexLike | Sequence[IndexLike],
-        upper: IndexLike | Sequence[IndexLike],
-        body: Body,
-        *,
-        step: int = 1,
-        hint: str = "i",
+        self, lower: Bound, upper: Bound, body: Body, *, step: int = 1, hint: str = "i"
     ) -> None:
         """``scf.for`` from one bound to another."""
         assert not isinstance(lower, Sequence)

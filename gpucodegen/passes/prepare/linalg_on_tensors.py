@@ -69,11 +69,10 @@ class VectorContract(ModulePass):
     """
 
     name: ClassVar[str] = "vector-contract"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"vector.contract"})
 
     def apply(self, module: Module) -> Module:
         walked = list(module.walk())
-        if not any(op.name == "vector.contract" for op in walked):
-            return module
         masks = (op for op in walked if op.name == "vector.mask")
         masked = {v for mask in masks for op in mask.walk() for v in op.results}
 
@@ -156,6 +155,7 @@ class ElementwiseToLinalg(ModulePass):
     """Every scalar operation that is applied to tensors becomes a structured one."""
 
     name: ClassVar[str] = "elementwise-to-linalg"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"!tensor"})
 
     def apply(self, module: Module) -> Module:
         (root,) = rewrite_bottom_up(module.operation, _elementwise_as_generic)
@@ -239,6 +239,7 @@ class FuseTensors(ModulePass):
     """
 
     name: ClassVar[str] = "fuse-tensors"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"!tensor"})
 
     def apply(self, module: Module) -> Module:
         if not any(op.name == "linalg.generic" and op.results for op in module.walk()):

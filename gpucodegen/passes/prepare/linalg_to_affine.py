@@ -33,6 +33,7 @@ class Generalize(ModulePass):
     """Every named structured operation becomes a ``linalg.generic``."""
 
     name: ClassVar[str] = "generalize"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"linalg"})
 
     def apply(self, module: Module) -> Module:
         (root,) = rewrite_bottom_up(module.operation, _generic)
@@ -54,6 +55,7 @@ class LinalgToAffine(ModulePass):
     """``linalg.generic``, ``pack`` and ``unpack`` on memrefs become affine nests."""
 
     name: ClassVar[str] = "linalg-to-affine"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"linalg.generic", *_RELAYOUTS})
 
     def apply(self, module: Module) -> Module:
         values = AffineValues(module.operation)

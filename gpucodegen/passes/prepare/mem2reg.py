@@ -76,6 +76,7 @@ class Mem2Reg(ModulePass):
     """
 
     name: ClassVar[str] = "mem2reg"
+    looks_for: ClassVar[frozenset[str]] = ALLOCATIONS
 
     def apply(self, module: Module) -> Module:
         return in_functions(module, lambda op: [promoted(op)])

@@ -53,6 +53,7 @@ class HeapAllocations(ModulePass):
     """Move stack allocations to the heap beyond the safe size of the stack."""
 
     name: ClassVar[str] = "heap-allocations"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"memref.alloca"})
 
     def apply(self, module: Module) -> Module:
         def rewritten(function: Operation) -> list[Operation]:
@@ -97,11 +98,10 @@ class LowerDeallocations(ModulePass):
     """``bufferization.dealloc`` frees buffers that are owned and not retained."""
 
     name: ClassVar[str] = "lower-deallocations"
+    looks_for: ClassVar[frozenset[str]] = frozenset({NAME})
 
     def apply(self, module: Module) -> Module:
         operations = list(module.walk())
-        if not any(op.name == NAME for op in operations):
-            return module
         shown = owners(operations)
         made = {op.results[0] for op in operations if op.name in ALLOCATIONS}
         lowering = _Lowering(shown, made, {})
@@ -190,6 +190,7 @@ class ExpandCopies(ModulePass):
     """
 
     name: ClassVar[str] = "expand-copies"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"memref.copy"})
     kept: int = 1 << 22
 
     def apply(self, module: Module) -> Module:

@@ -79,11 +79,10 @@ class RebaseViews(ModulePass):
     """Offsets of reinterpretations become those of their operand's first element."""
 
     name: ClassVar[str] = "rebase-views"
+    looks_for: ClassVar[frozenset[str]] = frozenset({CAST})
 
     def apply(self, module: Module) -> Module:
         operations = list(module.walk())
-        if not any(op.name == CAST for op in operations):
-            return module
         views = {op.results[0]: op for op in operations if op.name in VIEWS}
         whole = {v for op in operations for v in _whole(op)}
 
@@ -137,6 +136,7 @@ class SlicesToViews(ModulePass):
     """``linalg.slice`` becomes ``memref.subview``; indices drop their dimension."""
 
     name: ClassVar[str] = "slices-to-views"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"linalg.range", "linalg.slice"})
 
     def apply(self, module: Module) -> Module:
         rewriter = _Rewriter()
@@ -233,6 +233,7 @@ class ReshapesToCasts(ModulePass):
     """Reshapes of open extents or strides become casts that compute them."""
 
     name: ClassVar[str] = "reshapes-to-casts"
+    looks_for: ClassVar[frozenset[str]] = frozenset({COLLAPSE, EXPAND})
 
     def apply(self, module: Module) -> Module:
         if not any(map(_is_open, module.walk())):

@@ -48,6 +48,7 @@ class NormalizeMemrefs(ModulePass):
     """Memrefs with layout maps become row-major; accesses apply the map."""
 
     name: ClassVar[str] = "normalize-memrefs"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"!layout"})
 
     def apply(self, module: Module) -> Module:
         return module.with_operations(
@@ -230,6 +231,9 @@ class NormalizeTransfers(ModulePass):
     """``affine.dma_start`` and ``affine.dma_wait`` become memref operations."""
 
     name: ClassVar[str] = "normalize-transfers"
+    looks_for: ClassVar[frozenset[str]] = frozenset(
+        {"affine.dma_start", "affine.dma_wait"}
+    )
 
     def apply(self, module: Module) -> Module:
         (root,) = rewrite_bottom_up(module.operation, _normalized)

@@ -102,20 +102,6 @@ def _is_natural(expr: AffineExpr, natural: list[bool]) -> bool:
 _MIRRORED = {"sgt": "slt", "sge": "sle", "ugt": "ult", "uge": "ule"}
 
 
-@dataclass(frozen=True, slots=True)
-class RaiseToAffine(ModulePass):
-    """memref.load/store and scf.for to their affine forms where exact."""
-
-    name: ClassVar[str] = "raise-to-affine"
-
-    def apply(self, module: Module) -> Module:
-        """Raise in every function."""
-        return module.with_operations(
-            _Raiser().function(op) if op.name == "func.func" else op
-            for op in module.operations
-        )
-
-
 @dataclass(slots=True)
 class _Raiser:
     """One walk; ``indices`` holds the affine form of index values."""
@@ -405,3 +391,18 @@ _INDICES: dict[str, Callable[[_Raiser, Operation], Index | None]] = {
     ),
     **dict.fromkeys(("arith.remui", "arith.remsi", "arith.andi"), _digit("%")),
 }
+
+
+@dataclass(frozen=True, slots=True)
+class RaiseToAffine(ModulePass):
+    """memref.load/store and scf.for to their affine forms where exact."""
+
+    name: ClassVar[str] = "raise-to-affine"
+    looks_for: ClassVar[frozenset[str]] = frozenset(_RAISE)
+
+    def apply(self, module: Module) -> Module:
+        """Raise in every function."""
+        return module.with_operations(
+            _Raiser().function(op) if op.name == "func.func" else op
+            for op in module.operations
+        )

@@ -362,6 +362,7 @@ class ForwardRanks(ModulePass):
     """Fold ranked -> unranked -> ranked casts."""
 
     name: ClassVar[str] = "forward-ranks"
+    looks_for: ClassVar[frozenset[str]] = _CASTS
 
     def apply(self, module: Module) -> Module:
         forwarder = _Forwarder()
@@ -426,6 +427,7 @@ class SpecializeRanks(ModulePass):
     """Copy functions for the ranks of the memrefs that they are called with."""
 
     name: ClassVar[str] = "specialize-ranks"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"func.call"})
 
     def apply(self, module: Module) -> Module:
         specialiser = _Specialiser(dict(module.functions))

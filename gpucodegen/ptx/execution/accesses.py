@@ -18,7 +18,7 @@ import numpy as np
 from gpucodegen.ptx import faults
 from gpucodegen.ptx.execution.barriers import Clusters
 from gpucodegen.ptx.execution.counters import Counters
-from gpucodegen.ptx.execution.lanes import Warps
+from gpucodegen.ptx.execution.lanes import UFUNCS, Warps
 from gpucodegen.ptx.execution.shadow_memory import Clash, Releases, ShadowMemory
 from gpucodegen.ptx.execution.vector_clocks import (
     LastReaders,
@@ -290,6 +290,7 @@ class Accesses:
         operands: Sequence[Sequence[Value]],
         wanted: bool,
         mask: Mask,
+        /,
     ) -> Sequence[Array]:
         """Updates each element lane by lane; returns the old values if wanted."""
         space, lanes, offsets = self.resolve(site, address, mask)
@@ -302,8 +303,8 @@ class Accesses:
         for column, values in enumerate(operands):
             taken = [_taken(value, len(first), lanes) for value in values]
             ordered = view.dtype.kind != "f" or what == "add"
-            if what in _UFUNCS and ordered and not wanted:
-                _UFUNCS[what].at(view, first + column, taken[0])
+            if what in UFUNCS and ordered and not wanted:
+                UFUNCS[what].at(view, first + column, taken[0])
                 changes = True
                 continue
             old = changed(what, view, first + column, taken)
@@ -352,16 +353,6 @@ def _shared_marks(
     return ShadowMemory(writers, readers, atomics, shift, shared=True)
 
 
-_UFUNCS: dict[str, np.ufunc] = {
-    "add": np.add,
-    "min": np.minimum,
-    "max": np.maximum,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-}
-
-
 def _padded(parameters: bytes) -> Array:
     return np.frombuffer(parameters.ljust(align(len(parameters), 16), b"\0"), "u1")
 
@@ -408,7 +399,7 @@ def _updated(what: str, old: Array, operands: list[Array]) -> Any:
         case "min" | "max" if old.dtype.kind == "f":
             return _EXTREMES[what](old, first)
         case _:
-            return _UFUNCS[what](old, first)
+            return UFUNCS[what](old, first)
 
 
 _EXTREMES = {"min": minimum, "max": maximum}
@@ -477,18 +468,9 @@ class SerialAccesses(Accesses):
             cells = slice(start >> shift, (start + site.width) >> shift)
             known.writers[cells] = self.clocks.marks[0]
 
-    def atomic(
-        self,
-        site: Site,
-        address: Value,
-        what: str,
-        operands: Sequence[Sequence[Value]],
-        wanted: bool,
-        mask: Mask,
-    ) -> Sequence[Value]:
+    def atomic(self, *access: Any) -> Sequence[Value]:
         """Updates memory; returns the old value, if wanted."""
-        before = super().atomic(site, address, what, operands, wanted, mask)
-        return [old[0] for old in before]
+        return [old[0] for old in super().atomic(*access)]
 
     def _plain(self, known: Stretch, site: Site, at: int, least: int) -> bool:
         """Whether an access is in bounds, aligned, and its cells are ready."""

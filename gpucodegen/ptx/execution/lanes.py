@@ -205,13 +205,15 @@ def _identity(what: str, kind: str) -> int:
     return neutral.get(what, 0)
 
 
-_REDUCTIONS: dict[str, np.ufunc] = {
+UFUNCS: dict[str, np.ufunc] = {
     "add": np.add,
     "min": np.minimum,
     "max": np.maximum,
     "and": np.bitwise_and,
     "or": np.bitwise_or,
     "xor": np.bitwise_xor,
+}
+_REDUCTIONS = UFUNCS | {
     "min.f": np.fmin,
     "max.f": np.fmax,
     "min.NaN": np.minimum,

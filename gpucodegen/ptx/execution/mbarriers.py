@@ -28,6 +28,8 @@ _ASKING, _PATIENCE = 2, 8
 """Turns of all polling groups in which nothing moves, before copies land, or none can.
 """
 _UNREADY = 0xFF
+Place = tuple[Site, Value]
+"""An operand of an instruction, and its address in each lane."""
 _COUNT = 24
 """The bit of a state from which on it holds the number of its phase."""
 
@@ -112,6 +114,12 @@ class MBarriers:
         """The active lanes and the place of the barrier that each names."""
         _, lanes, offsets = self.accesses.resolve(site, address, mask)
         return (np.arange(self.batch.lanes) if lanes is None else lanes), offsets
+
+    def _ends(
+        self, target: Place, barrier: Place, mask: Mask
+    ) -> tuple[Array, Array, Array]:
+        """Active lanes, and their addresses of a copy's target and its barrier."""
+        return *self._lanes(*target, mask), self._lanes(*barrier, mask)[1]
 
     def _phase(self, site: Site, lanes: Array, place: int) -> Phase:
         """The barrier at a place, as far as these lanes know of its initialisation."""
@@ -229,13 +237,10 @@ class MBarriers:
 
     def copy(
         self,
-        target: Site,
-        to: Value,
-        source: Site,
-        of: Value,
+        target: Place,
+        source: Place,
         size: Value,
-        barrier: Site,
-        at: Value,
+        barrier: Place,
         ranks: Value | None,
         mask: Mask,
     ) -> None:
@@ -243,13 +248,13 @@ class MBarriers:
 
         ``ranks`` has a bit for each block of the cluster that gets the copy.
         """
-        lanes, targets = self._lanes(target, to, mask)
-        _, places = self._lanes(barrier, at, mask)
-        every, near = self.batch.lanes, source.space == "shared"
+        lanes, targets, places = self._ends(target, barrier, mask)
+        (into, _), (out_of, of) = target, source
+        every, near = self.batch.lanes, out_of.space == "shared"
         if near:
-            _, sources = self._lanes(source, of, mask)
+            _, sources = self._lanes(*source, mask)
         else:
-            sources = np.broadcast_to(of, every)[lanes] + (source.offset - BASE)
+            sources = np.broadcast_to(of, every)[lanes] + (out_of.offset - BASE)
         sizes = np.broadcast_to(size, every)[lanes].tolist()
         rows = zip(
             lanes.tolist(), targets.tolist(), sources.tolist(), sizes, places.tolist(),
@@ -258,16 +263,16 @@ class MBarriers:
         for lane, begin, origin, nbytes, place in rows:
             each = np.arange(int(nbytes))
             if near:
-                self.check_shared_source(source, lane, origin, int(nbytes))
+                self.check_shared_source(out_of, lane, origin, int(nbytes))
             else:
-                self._check_source(target, lane, origin, nbytes)
+                self._check_source(into, lane, origin, nbytes)
                 start, mine = np.array([origin]), np.array([lane])
-                self.accesses.check("read", "global", source, mine, start, nbytes)
-                self.accesses.stretched("global", source, lane, origin, nbytes)
-            self.accesses.stretched("shared", target, lane, begin, nbytes)
+                self.accesses.check("read", "global", out_of, mine, start, nbytes)
+                self.accesses.stretched("global", out_of, lane, origin, nbytes)
+            self.accesses.stretched("shared", into, lane, begin, nbytes)
             for to_place, at_place in self._aims(lane, begin, place, ranks):
                 copy = each, origin + each
-                self._start(target, lane, to_place, *copy, at_place, near)
+                self._start(into, lane, to_place, *copy, at_place, near)
 
     def _aims(
         self, lane: int, target: int, barrier: int, ranks: Value | None
@@ -301,19 +306,16 @@ class MBarriers:
 
     def tensor_copy(
         self,
-        target: Site,
-        to: Value,
+        target: Place,
         descriptor: Value,
         corner: tuple[Value, ...],
-        barrier: Site,
-        at: Value,
+        barrier: Place,
         ranks: Value | None,
         mask: Mask,
     ) -> None:
         """Starts copies of tensor boxes that complete on a barrier."""
-        lanes, targets = self._lanes(target, to, mask)
-        _, places = self._lanes(barrier, at, mask)
-        every = self.batch.lanes
+        lanes, targets, places = self._ends(target, barrier, mask)
+        into, every = target[0], self.batch.lanes
         maps = np.broadcast_to(descriptor, every)[lanes].tolist()
         corners = np.stack([np.broadcast_to(c, every)[lanes] for c in corner], -1)
         rows = zip(
@@ -321,11 +323,11 @@ class MBarriers:
             strict=True,
         )  # fmt: skip
         for lane, begin, address, place_in_tensor, place in rows:
-            tensor, own = self.tensor(target, lane, address, len(corner), begin)
+            tensor, own = self.tensor(into, lane, address, len(corner), begin)
             sources = tensor.bytes_at(tuple(place_in_tensor))
             for to_place, at_place in self._aims(lane, begin, place, ranks):
                 copy = tensor.places(own), sources
-                self._start(target, lane, to_place, *copy, at_place)
+                self._start(into, lane, to_place, *copy, at_place)
 
     def tensor(
         self, site: Site, lane: int, address: int, rank: int, place: int

@@ -120,7 +120,7 @@ def bulk_copy(x: Instruction, o: OperandText) -> list[Line]:
     space = form[1].partition(":")[0]
     out_of = o.constant(Site.of(x.index, space, of_offset, "u4", 4))
     count, place = o.read(size, "u32"), _place(x, o, barrier)
-    arguments = f"{into}, {to}, {out_of}, {of}, {count}, {place}"
+    arguments = f"({into}, {to}), ({out_of}, {of}), {count}, ({place})"
     return [f"S.mbarriers.copy({arguments}, {_ranks(o, form[2], ranks)}, q)"]
 
 
@@ -139,7 +139,7 @@ def tensor_copy(x: Instruction, o: OperandText) -> list[Line]:
     target, source, barrier, *ranks = x.operands
     to, to_offset = o.address(target)
     into = o.constant(Site.of(x.index, "cluster", to_offset, "u4", 4))
-    arguments = f"{into}, {to}, {_box(o, source)}, {_place(x, o, barrier)}"
+    arguments = f"({into}, {to}), {_box(o, source)}, ({_place(x, o, barrier)})"
     return [f"S.mbarriers.tensor_copy({arguments}, {_ranks(o, form[1], ranks)}, q)"]
 
 

@@ -106,17 +106,13 @@ class MeasuredModule:
 
     def launch(
         self,
-        name: str,
-        grid: int | Sequence[int],
-        block: int | Sequence[int],
-        parameters: bytes,
-        memory: ptx.Memory,
-        *,
+        *what: Any,
         dynamic_shared: int = 0,
         cooperative: bool = False,
         **_: Any,
     ) -> None:
         """Executes some blocks of a launch, or only counts it."""
+        name, grid, block, parameters, memory = what
         blocks, threads = _triple(grid), _triple(block)
         key = name, blocks, threads
         known = self.device.launched.get(key)

@@ -23,9 +23,11 @@ from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import row_major
 from gpucodegen.runtime.host.buffers import CPU, Buffer
 from gpucodegen.runtime.host.engines import (
+    Flags,
     Launcher,
     Maker,
     Shape,
+    Values,
     Ways,
     contents_of,
     storage,
@@ -291,12 +293,7 @@ class NumpyEngine:
         return entry
 
     def prepared(
-        self,
-        spec: KernelSpec,
-        grid: Shape,
-        block: Shape,
-        words: Sequence[Any],
-        values: Sequence[Any],
+        self, spec: KernelSpec, grid: Shape, block: Shape, words: Values, values: Values
     ) -> Callable[..., None]:
         del values
         return partial(self.kernel(spec, grid, block, ()), *words)
@@ -316,10 +313,7 @@ class NumpyEngine:
         return kernel
 
     def transfers(
-        self,
-        values: Sequence[Any],
-        written: Sequence[bool],
-        overwritten: Sequence[bool] = (),
+        self, values: Values, written: Flags, overwritten: Flags = ()
     ) -> Ways:
         del written, overwritten
         for number, value in enumerate(values):

@@ -26,9 +26,11 @@ from gpucodegen.runtime.devices import choice
 from gpucodegen.runtime.devices.protocol import MAP_WORDS, Device, TensorForm
 from gpucodegen.runtime.host.buffers import CPU, Buffer
 from gpucodegen.runtime.host.engines import (
+    Flags,
     Launcher,
     Maker,
     Shape,
+    Values,
     Ways,
     contents_of,
     storage,
@@ -328,12 +330,7 @@ class CudaEngine:
         return self._reaching(spec, start)
 
     def prepared(
-        self,
-        spec: KernelSpec,
-        grid: Shape,
-        block: Shape,
-        words: Sequence[Any],
-        values: Sequence[Any],
+        self, spec: KernelSpec, grid: Shape, block: Shape, words: Values, values: Values
     ) -> Callable[..., None]:
         """A launch with words packed now."""
         return self._reaching(
@@ -366,10 +363,7 @@ class CudaEngine:
         return 0
 
     def transfers(
-        self,
-        values: Sequence[Any],
-        written: Sequence[bool],
-        overwritten: Sequence[bool] = (),
+        self, values: Values, written: Flags, overwritten: Flags = ()
     ) -> Ways:
         """Allocates device memory for NumPy arguments; each call copies their contents.
 

@@ -32,8 +32,8 @@ from gpucodegen.runtime.cuda.compilation import (
 )
 from gpucodegen.runtime.devices.protocol import (
     Device,
+    Extents,
     LaunchLimits,
-    PackedArguments,
     Shape,
     Stream,
     TensorForm,
@@ -107,18 +107,9 @@ class Recording:
     def load(self, name: str, code: bytes, *, cooperative: bool = False) -> Any:
         return self.device.load(name, code, cooperative=cooperative)
 
-    def launch(
-        self,
-        kernel: Any,
-        grid: Triple,
-        block: Triple,
-        arguments: PackedArguments,
-        shared: int = 0,
-        stream: Stream | None = None,
-    ) -> None:
+    def launch(self, *given: Any, stream: Stream | None = None) -> None:
         """Records a launch, for the stream in which the graph runs."""
         del stream
-        given = kernel, grid, block, arguments, shared
         self._operations.append(partial(self.device.launch, *given))
 
     def stream(self, given: object) -> Stream:
@@ -383,9 +374,9 @@ class CudaKernel:
         """Starts the kernel; an empty grid or block launches nothing."""
         if not all((*grid, *block)):
             return
-        blocks, threads = self._extents(grid, block, shared)
+        extents = self._extents(grid, block, shared)
         packed, given = self.layout.pack(args), self.dynamic + shared
-        self.device.launch(self.loaded, blocks, threads, packed, given)
+        self.device.launch(self.loaded, extents, packed, given)
 
     def repeated(
         self,
@@ -401,7 +392,7 @@ class CudaKernel:
         """
         if not all((*grid, *block)):
             return _nothing
-        blocks, threads = self._checked(grid, block, values)
+        extents = self._checked(grid, block, values)
         launch, pack = self.device.launch, self.layout.pack_words
         loaded, shared = self.loaded, self.dynamic
 
@@ -411,7 +402,7 @@ class CudaKernel:
             except errors.IndexTooLarge:
                 otherwise(*words)
                 return
-            launch(loaded, blocks, threads, packed, shared)
+            launch(loaded, extents, packed, shared)
 
         return start
 
@@ -425,14 +416,13 @@ class CudaKernel:
         """One launch with arguments packed now; it takes a keyword ``stream``."""
         if not all((*grid, *block)):
             return _nothing
-        blocks, threads = self._checked(grid, block, values)
+        extents = self._checked(grid, block, values)
         packed = self.layout.pack_words(words)
-        given = self.loaded, blocks, threads, packed, self.dynamic
-        return partial(self.device.launch, *given)
+        return partial(self.device.launch, self.loaded, extents, packed, self.dynamic)
 
     def _checked(
         self, grid: Sequence[int], block: Sequence[int], values: Sequence[Any]
-    ) -> tuple[Triple, Triple]:
+    ) -> Extents:
         """Grid and block, after a check that the indices reach all elements."""
         for value in values:
             if isinstance(value, Buffer):
@@ -441,7 +431,7 @@ class CudaKernel:
 
     def _extents(
         self, grid: Sequence[int], block: Sequence[int], shared: int
-    ) -> tuple[Triple, Triple]:
+    ) -> Extents:
         """Grid and block, after a check against the device's limits."""
         blocks, threads = _triple(grid), _triple(block)
         problem = self.device.limits.problem(

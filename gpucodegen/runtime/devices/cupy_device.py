@@ -22,12 +22,12 @@ from gpucodegen import errors
 from gpucodegen.runtime.devices.protocol import (
     MAP_WORDS,
     MOST_MAPS,
+    Extents,
     LaunchLimits,
     PackedArguments,
     Shape,
     Stream,
     TensorForm,
-    Triple,
     failure,
     stream_pointer,
 )
@@ -202,8 +202,7 @@ class CupyDevice:
     def launch(
         self,
         kernel: GpuKernel,
-        grid: Triple,
-        block: Triple,
+        extents: Extents,
         arguments: PackedArguments,
         shared: int = 0,
         stream: Stream | None = None,
@@ -213,17 +212,17 @@ class CupyDevice:
         try:
             if cuda.runtime.getDevice() != self.number:
                 with cuda.Device(self.number):
-                    self.launch(kernel, grid, block, arguments, shared, stream)
+                    self.launch(kernel, extents, arguments, shared, stream=stream)
                 return
             self._enter()
             if shared > kernel.allowed:
                 self._allow(kernel, shared)
             on = (stream or cuda.get_current_stream(self.number)).ptr
-            given = kernel.function.ptr, *grid, *block, shared, on, arguments.pointers
+            given = *sum(extents, ()), shared, on, arguments.pointers
             if kernel.cooperative:
-                cuda.driver.launchCooperativeKernel(*given)
+                cuda.driver.launchCooperativeKernel(kernel.function.ptr, *given)
             else:
-                cuda.driver.launchKernel(*given, 0)
+                cuda.driver.launchKernel(kernel.function.ptr, *given, 0)
         except (cuda.driver.CUDADriverError, cuda.runtime.CUDARuntimeError) as problem:
             raise self._failed(problem, kernel.name) from problem
         self.launched.append(kernel.name)

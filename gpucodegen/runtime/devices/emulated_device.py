@@ -38,6 +38,7 @@ from gpucodegen.runtime.devices.emulated_streams import (
 from gpucodegen.runtime.devices.protocol import (
     MAP_WORDS,
     MOST_MAPS,
+    Extents,
     LaunchLimits,
     PackedArguments,
     Shape,
@@ -192,15 +193,14 @@ class EmulatedDevice:
     def launch(
         self,
         kernel: LoadedKernel,
-        grid: Triple,
-        block: Triple,
+        extents: Extents,
         arguments: PackedArguments,
         shared: int = 0,
         stream: Any = None,
     ) -> None:
         """Runs a kernel; its fault, if any, is kept for later."""
         self._raise_fault()
-        packed = arguments.contents
+        (grid, block), packed = extents, arguments.contents
         self._accept(kernel, grid, block, packed, arguments.offsets, shared)
         self.launches += 1
         name, module, memory = kernel.name, kernel.module, self.memory

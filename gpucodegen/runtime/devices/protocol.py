@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 Shape = tuple[int, ...]
 Triple = tuple[int, int, int]
+Extents = tuple[Triple, Triple]
+"""Blocks of a grid, and threads of a block."""
 MAP_WORDS = 16
 """A tensor map has 128 bytes, which lie at a multiple of 64."""
 MOST_MAPS = 1024
@@ -241,10 +243,11 @@ class Device(Protocol):
     def launch(
         self,
         kernel: Any,
-        grid: Triple,
-        block: Triple,
+        extents: Extents,
         arguments: PackedArguments,
         shared: int = 0,
+        /,
+        *,
         stream: Stream | None = None,
     ) -> None:
         """Starts a kernel; ``shared``: dynamic shared memory of a block in bytes."""

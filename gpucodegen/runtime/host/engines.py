@@ -15,6 +15,10 @@ from gpucodegen.runtime.host.buffers import Buffer
 from gpucodegen.runtime.host.spec import KernelSpec
 
 Shape = tuple[int, ...]
+Values = Sequence[Any]
+"""Arguments of a kernel or a call."""
+Flags = Sequence[bool]
+"""One for each argument of a call."""
 Launcher = Callable[..., None]
 """A kernel as a function of grid, block and arguments; on GPUs, also of the bytes of
 dynamic shared memory.
@@ -112,12 +116,7 @@ class Engine(Protocol):
         ...
 
     def prepared(
-        self,
-        spec: KernelSpec,
-        grid: Shape,
-        block: Shape,
-        words: Sequence[Any],
-        values: Sequence[Any],
+        self, spec: KernelSpec, grid: Shape, block: Shape, words: Values, values: Values
     ) -> Callable[..., None]:
         """A launch with these addresses and numbers; streams are named ``stream``.
 
@@ -134,10 +133,7 @@ class Engine(Protocol):
         ...
 
     def transfers(
-        self,
-        values: Sequence[Any],
-        written: Sequence[bool],
-        overwritten: Sequence[bool] = (),
+        self, values: Values, written: Flags, overwritten: Flags = ()
     ) -> Ways:
         """The transfers of a call's arguments in and out."""
         ...

@@ -20,6 +20,8 @@ from gpucodegen.tiling.machine.gpu.product_work import (
     OTHERS,
     Product,
     begun_and_ended,
+    blocks_of_plan,
+    operand_copies,
     rounds_of,
 )
 from gpucodegen.tiling.machine.gpu.shared_copies import (
@@ -78,18 +80,7 @@ class FragmentCounts:
     def copies(self) -> tuple[TileCopy, TileCopy]:
         """The copies of both operands to shared memory."""
         plan, product = self.plan, self.product
-        rows, columns = (
-            fragment_copy(
-                size, plan.depth, plan.threads, turned, width, product.element
-            )
-            for size, turned, width in zip(
-                (plan.tile_rows, plan.tile_columns),
-                product.turned,
-                product.widths,
-                strict=True,
-            )
-        )
-        return rows, columns
+        return operand_copies(fragment_copy, plan, product, product.widths)
 
     @property
     def shared(self) -> int:
@@ -132,10 +123,7 @@ class FragmentCounts:
 
     @property
     def blocks(self) -> int:
-        plan, product = self.plan, self.product
-        down = ceil(product.rows / plan.tile_rows)
-        across = ceil(product.columns / plan.tile_columns)
-        return down * across * product.batch * plan.splits
+        return blocks_of_plan(self.plan, self.product)
 
     def work(self) -> Work:
         """The work of the whole launch."""

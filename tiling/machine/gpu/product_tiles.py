@@ -28,7 +28,7 @@ along each axis; positions beyond an extent are computed in vain.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from math import ceil, log, prod
 from typing import Protocol, Self, TypeAlias, TypeVar
@@ -36,8 +36,19 @@ from typing import Protocol, Self, TypeAlias, TypeVar
 from gpucodegen.tiling.machine.gpu.devices import WARP, WARPGROUP
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Tiles:
+    """Fields of all kernels; see `SharedTiles`."""
+
+    splits: int = 1
+    resident: int = 1
+    group: int = 1
+    direct: tuple[bool, bool] = (False, False)
+    stages: int = 2
+
+
 @dataclass(frozen=True, slots=True)
-class SharedTiles:
+class SharedTiles(_Tiles):
     """A block computes ``tile_rows x tile_columns`` of C in K tiles of ``depth`` terms.
 
     The tiles of A and B lie in shared memory.  Each thread keeps
@@ -53,11 +64,6 @@ class SharedTiles:
     depth: int
     thread_rows: int
     thread_columns: int
-    splits: int = 1
-    resident: int = 1
-    group: int = 1
-    direct: tuple[bool, bool] = (False, False)
-    stages: int = 2
 
     @property
     def threads(self) -> int:
@@ -66,7 +72,7 @@ class SharedTiles:
 
 
 @dataclass(frozen=True, slots=True)
-class WarpTiles:
+class WarpTiles(_Tiles):
     """As `SharedTiles`, but a warp keeps ``warp_rows x warp_columns`` as MMA fragments.
 
     ``depth`` counts elements of 16 bits here, and elements of the operands in a plan
@@ -78,11 +84,6 @@ class WarpTiles:
     depth: int
     warp_rows: int
     warp_columns: int
-    splits: int = 1
-    resident: int = 1
-    group: int = 1
-    direct: tuple[bool, bool] = (False, False)
-    stages: int = 2
 
     @property
     def threads(self) -> int:
@@ -91,7 +92,7 @@ class WarpTiles:
 
 
 @dataclass(frozen=True, slots=True)
-class WarpgroupTiles:
+class WarpgroupTiles(_Tiles):
     """A producer warpgroup that copies and ``consumers`` that multiply (``wgmma``).
 
     Each consumer keeps `WARPGROUP_ROWS` rows of the tile in registers.  TMA copies
@@ -105,11 +106,8 @@ class WarpgroupTiles:
     tile_columns: int
     depth: int
     consumers: int
-    splits: int = 1
-    resident: int = 1
-    group: int = 1
-    direct: tuple[bool, bool] = (True, True)
-    stages: int = 4
+    direct: tuple[bool, bool] = field(default=(True, True), kw_only=True)
+    stages: int = field(default=4, kw_only=True)
     turns: int = 1
     tensor_stores: bool = False
 

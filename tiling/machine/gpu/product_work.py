@@ -10,6 +10,7 @@ rows of tiles.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil, exp
 
@@ -119,6 +120,27 @@ def begun_and_ended(product: Product, rounds: int, device: GpuDevice) -> float:
     return (rounds * BUSY_LATENCY + last) * device.clock
 
 
+def blocks_of_plan(plan: Candidate, product: Product) -> int:
+    down = ceil(product.rows / plan.tile_rows)
+    across = ceil(product.columns / plan.tile_columns)
+    return down * across * product.batch * plan.splits
+
+
+def operand_copies(
+    make: Callable[..., TileCopy],
+    plan: Candidate,
+    product: Product,
+    widths: Sequence[int],
+) -> tuple[TileCopy, TileCopy]:
+    """Copies of A and B to shared memory; ``widths``: most elements of an access."""
+    sizes = plan.tile_rows, plan.tile_columns
+    rows, columns = (
+        make(size, plan.depth, plan.threads, turned, width, product.element)
+        for size, turned, width in zip(sizes, product.turned, widths, strict=True)
+    )
+    return rows, columns
+
+
 @dataclass(frozen=True, slots=True)
 class Counts:
     """The work and the resources of a plan for a problem."""
@@ -130,21 +152,9 @@ class Counts:
     def copies(self) -> tuple[TileCopy, TileCopy]:
         """The copies of both operands to shared memory."""
         plan, product = self.plan, self.product
-        rows, columns = (
-            tile_copy(
-                *(size, plan.depth, plan.threads, turned),
-                copied_width(width, turned=turned, is_direct=is_direct),
-                product.element,
-            )
-            for size, turned, width, is_direct in zip(
-                (plan.tile_rows, plan.tile_columns),
-                product.turned,
-                product.widths,
-                plan.direct,
-                strict=True,
-            )
-        )
-        return rows, columns
+        sides = zip(product.widths, product.turned, plan.direct, strict=True)
+        widths = [copied_width(w, turned=t, is_direct=d) for w, t, d in sides]
+        return operand_copies(tile_copy, plan, product, widths)
 
     @property
     def shared(self) -> int:
@@ -163,10 +173,7 @@ class Counts:
 
     @property
     def blocks(self) -> int:
-        plan, product = self.plan, self.product
-        down = ceil(product.rows / plan.tile_rows)
-        across = ceil(product.columns / plan.tile_columns)
-        return down * across * product.batch * plan.splits
+        return blocks_of_plan(self.plan, self.product)
 
     def idle(self, device: GpuDevice) -> float:
         """Clocks without multiplications, for comparison with tensor-core plans.

@@ -295,37 +295,31 @@ VIEWS = frozenset(_VIEW_MAKERS)
 """The operations that make one."""
 
 
-DefiningOperations = Mapping[Value, Operation]
+Evaluate = Callable[[Operation, Environment, Definitions], Text]
 
 
-def index_text(
-    op: Operation, env: Environment, definitions: DefiningOperations
-) -> Text:
+def index_text(op: Operation, env: Environment, definitions: Definitions) -> Text:
     """The text of the operation's result, or None where it has no affine form."""
     evaluate = _INDEX_TEXTS.get(op.name)
     return evaluate(op, env, definitions) if evaluate and op.results else None
 
 
-def _apply(op: Operation, env: Environment, definitions: DefiningOperations) -> Text:
+def _apply(op: Operation, env: Environment, definitions: Definitions) -> Text:
     del definitions
     (text,) = map_texts(affine.map_of(op), env.all_texts(op.operands))
     return text
 
 
-def _constant(op: Operation, env: Environment, definitions: DefiningOperations) -> Text:
+def _constant(op: Operation, env: Environment, definitions: Definitions) -> Text:
     del env, definitions
     value = op.attributes.get("value")
     return str(value.value) if isinstance(value, IntegerAttr) else None
 
 
-def _binary(
-    combine: Callable[[str, str], Text],
-) -> Callable[[Operation, Environment, DefiningOperations], Text]:
+def _binary(combine: Callable[[str, str], Text]) -> Evaluate:
     """Arithmetic on ``index``, which the model takes as unbounded integers."""
 
-    def evaluate(
-        op: Operation, env: Environment, definitions: DefiningOperations
-    ) -> Text:
+    def evaluate(op: Operation, env: Environment, definitions: Definitions) -> Text:
         del definitions
         left, right = env.all_texts(op.operands)
         if left is None or right is None or not isinstance(op.result.type, IndexType):
@@ -335,14 +329,10 @@ def _binary(
     return evaluate
 
 
-def _divided(
-    text: str,
-) -> Callable[[Operation, Environment, DefiningOperations], Text]:
+def _divided(text: str) -> Evaluate:
     """Quotient or remainder of a natural number by a constant."""
 
-    def evaluate(
-        op: Operation, env: Environment, definitions: DefiningOperations
-    ) -> Text:
+    def evaluate(op: Operation, env: Environment, definitions: Definitions) -> Text:
         del definitions
         left, right = env.all_texts(op.operands)
         if left is None or right is None or not right.isdecimal() or right == "0":
@@ -355,12 +345,12 @@ def _divided(
     return evaluate
 
 
-def _cast(op: Operation, env: Environment, definitions: DefiningOperations) -> Text:
+def _cast(op: Operation, env: Environment, definitions: Definitions) -> Text:
     del definitions
     return env.text(op.operands[0])
 
 
-def _dim(op: Operation, env: Environment, definitions: DefiningOperations) -> Text:
+def _dim(op: Operation, env: Environment, definitions: Definitions) -> Text:
     memref, index = op.operands
     memref = unstated(memref, definitions)
     defined = definitions.get(index)
@@ -374,14 +364,10 @@ def _dim(op: Operation, env: Environment, definitions: DefiningOperations) -> Te
     return env.extent(memref, value.value) if extent is None else str(extent)
 
 
-def _extreme(
-    function: str,
-) -> Callable[[Operation, Environment, DefiningOperations], Text]:
+def _extreme(function: str) -> Evaluate:
     """``affine.min`` and ``affine.max``."""
 
-    def evaluate(
-        op: Operation, env: Environment, definitions: DefiningOperations
-    ) -> Text:
+    def evaluate(op: Operation, env: Environment, definitions: Definitions) -> Text:
         del definitions
         texts = map_texts(affine.map_of(op), env.all_texts(op.operands))
         known = [text for text in texts if text is not None]
@@ -392,9 +378,7 @@ def _extreme(
     return evaluate
 
 
-_INDEX_TEXTS: dict[
-    str, Callable[[Operation, Environment, DefiningOperations], Text]
-] = {
+_INDEX_TEXTS: dict[str, Evaluate] = {
     "affine.apply": _apply,
     "affine.min": _extreme("min"),
     "affine.max": _extreme("max"),

@@ -54,6 +54,7 @@ from gpucodegen.passes.contraction.gpu.axes import (
     groups_of,
     paying_contraction,
 )
+from gpucodegen.passes.contraction.gpu.staging import At
 from gpucodegen.passes.contraction.gpu.tensor_cores import (
     PASSES,
     Fragments,
@@ -142,14 +143,7 @@ class UserLayout:
         del tile, stage
         return self.operand.value(b, self._at(term, position))
 
-    def line(
-        self,
-        b: Builder,
-        tile: Value,
-        at: tuple[Index, Index, Index],
-        ty: VectorType,
-        hint: str,
-    ) -> Value:
+    def line(self, b: Builder, tile: Value, at: At, ty: VectorType, hint: str) -> Value:
         """The values of a term at neighbouring positions; one by one if necessary."""
         stage, term, position = at
         if self.by_position is False:
@@ -483,7 +477,7 @@ class RunningProduct:
         found, depth = self.product.found, self.plan.depth
         tiles = found.left.memref, found.right.memref
         multiplied = self.parts[0].multiplied
-        self.sums = multiplied(b, tiles, ZERO, ZERO, depth, self.sums)
+        self.sums = multiplied(b, tiles, (ZERO, ZERO), depth, self.sums)
         if not self.loops:
             if isinstance(self.plan, WarpTiles):
                 b.add("gpu.barrier")

@@ -271,7 +271,7 @@ class Pipeline:
         self, b: Builder, stage: Index, first: Index, count: int, sums: Sums
     ) -> Sums:
         left, right = (factor.tile for factor in self.factors)
-        return self.parts.multiplied(b, (left, right), stage, first, count, sums)
+        return self.parts.multiplied(b, (left, right), (stage, first), count, sums)
 
     @property
     def _pieces(self) -> list[Factor]:

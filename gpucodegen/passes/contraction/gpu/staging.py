@@ -36,6 +36,13 @@ from gpucodegen.passes.outlining.vector_width import Definitions, vector_width
 from gpucodegen.tiling.machine.gpu.product_tiles import steps_of
 from gpucodegen.tiling.machine.gpu.shared_copies import TileCopy
 
+At = tuple[Index, Index, Index]
+"""Stage, term and position of an element."""
+Terms = tuple[Index, Index]
+"""A stage, and the first of some terms in it."""
+Tiles = tuple[Value, Value]
+"""The staged tiles of both operands."""
+
 
 class SharedLayout(Protocol):
     """A staged operand tile: terms of positions, which are rows or columns.
@@ -57,14 +64,7 @@ class SharedLayout(Protocol):
         self, b: Builder, tile: Value, stage: Index, term: Index, position: Index
     ) -> Value: ...
 
-    def line(
-        self,
-        b: Builder,
-        tile: Value,
-        at: tuple[Index, Index, Index],
-        ty: VectorType,
-        hint: str,
-    ) -> Value:
+    def line(self, b: Builder, tile: Value, at: At, ty: VectorType, hint: str) -> Value:
         """The values of a term at neighbouring positions, from the stage and place."""
         ...
 
@@ -88,14 +88,7 @@ class Stages:
     ) -> Value:
         return b.load(tile, self.place(stage, term, position))
 
-    def line(
-        self,
-        b: Builder,
-        tile: Value,
-        at: tuple[Index, Index, Index],
-        ty: VectorType,
-        hint: str,
-    ) -> Value:
+    def line(self, b: Builder, tile: Value, at: At, ty: VectorType, hint: str) -> Value:
         return b.vector_load(tile, self.place(*at), ty, hint)
 
 
@@ -192,6 +185,9 @@ class Chunk:
     exists: Index
 
 
+Chunks = Sequence[Chunk]
+
+
 @dataclass(frozen=True, slots=True)
 class Staging:
     """Staging of an operand: ``axes`` index it besides the ``walk``.
@@ -260,7 +256,7 @@ class Staging:
         return Index.of(b.smallest([position, size - wide], "inside"))
 
     def fetch(
-        self, b: Builder, chunks: Sequence[Chunk], block: Index, *, ragged: bool
+        self, b: Builder, chunks: Chunks, block: Index, *, ragged: bool
     ) -> list[Value]:
         """Load the chunks of a K tile.
 
@@ -302,12 +298,7 @@ class Staging:
         return b.vector_load(memref, self.operand.at(at), ty)
 
     def start(
-        self,
-        b: Builder,
-        chunks: Sequence[Chunk],
-        block: Index,
-        tile: Value,
-        stage: Index,
+        self, b: Builder, chunks: Chunks, block: Index, tile: Value, stage: Index
     ) -> None:
         """Start asynchronous copies of chunks of a K tile that exists to a stage."""
         apart = self.copy.apart if self.in_loops else None
@@ -323,12 +314,7 @@ class Staging:
         b.loop(0, len(chunks), one, hint="chunk")
 
     def _start(
-        self,
-        b: Builder,
-        chunks: Sequence[Chunk],
-        block: Index,
-        tile: Value,
-        stage: Index,
+        self, b: Builder, chunks: Chunks, block: Index, tile: Value, stage: Index
     ) -> None:
         for chunk in chunks:
             at = self._positions(block, chunk)
@@ -348,7 +334,7 @@ class Staging:
     def put(
         self,
         b: Builder,
-        chunks: Sequence[Chunk],
+        chunks: Chunks,
         values: Sequence[Value],
         tile: Value,
         stage: Index,

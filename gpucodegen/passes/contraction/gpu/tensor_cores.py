@@ -54,7 +54,7 @@ from gpucodegen.ir.types import (
     element_bytes,
     element_type,
 )
-from gpucodegen.passes.contraction.gpu.staging import SharedLayout
+from gpucodegen.passes.contraction.gpu.staging import SharedLayout, Terms, Tiles
 from gpucodegen.passes.contraction.gpu.thread_tile import Cells, Piece
 from gpucodegen.passes.contraction.operands import Operand
 from gpucodegen.passes.contraction.recognize import Contraction
@@ -350,15 +350,10 @@ class Fragments:
         return [b.constant(0, self.type)] * (down * across)
 
     def multiplied(
-        self,
-        b: Builder,
-        tiles: tuple[Value, Value],
-        stage: Index,
-        first: Index,
-        count: int,
-        sums: Sequence[Value],
+        self, b: Builder, tiles: Tiles, at: Terms, count: int, sums: Sequence[Value]
     ) -> tuple[Value, ...]:
-        """Add the products of ``count`` terms of a stage from ``first`` on."""
+        """Add the products of ``count`` terms of a stage."""
+        stage, first = at
         number = b.index(stage, "stage")
 
         def term(i: Builder, k: Value, acc: Sequence[Value]) -> list[Value]:
@@ -370,7 +365,7 @@ class Fragments:
     def _term(
         self,
         b: Builder,
-        tiles: tuple[Value, Value],
+        tiles: Tiles,
         stage: Index,
         first: Index,
         sums: Sequence[Value],

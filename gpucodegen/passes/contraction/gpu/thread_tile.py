@@ -29,7 +29,7 @@ from gpucodegen.passes.contraction.gpu.axes import (
     extent,
     unflatten,
 )
-from gpucodegen.passes.contraction.gpu.staging import SharedLayout
+from gpucodegen.passes.contraction.gpu.staging import SharedLayout, Terms, Tiles
 from gpucodegen.passes.contraction.recognize import Contraction, Tile
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, replace_values
@@ -87,15 +87,10 @@ class QuadTile:
         return VectorType((self.lanes.rows.quad, self.lanes.columns.quad), self.element)
 
     def multiplied(
-        self,
-        b: Builder,
-        tiles: tuple[Value, Value],
-        stage: Index,
-        first: Index,
-        count: int,
-        sums: Sequence[Value],
+        self, b: Builder, tiles: Tiles, at: Terms, count: int, sums: Sequence[Value]
     ) -> tuple[Value, ...]:
-        """Add the products of ``count`` terms of a stage from ``first`` on."""
+        """Add the products of ``count`` terms of a stage."""
+        stage, first = at
         number = Index.of(b.index(stage, "stage"))
         sides = (self.rows, self.lanes.rows), (self.columns, self.lanes.columns)
 

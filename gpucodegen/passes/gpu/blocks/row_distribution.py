@@ -549,15 +549,23 @@ class RowDistribution:
         slot: int = 0,
         limits: tuple[Index, ...] = (),
     ) -> Totals:
-        """``width`` iterations from ``first`` on."""
+        """The iterations of all lanes from ``first`` on."""
         count = len(row.befores)
         around = {iv: b.index(place, iv.name) for iv, place in outer.items()}
-        lanes: list[Lane] = []
-        for lane in range(self.width):
-            iv = b.index(first + lane * row.step, row.iv.name)
-            own = totals[lane * count : (lane + 1) * count]
-            pairs = zip(row.befores, own, strict=True)
-            lanes.append({**around, row.iv: iv, **dict(pairs)})
-        iterations = Interleaved(row.iv, self.definitions, self.kept, slot, limits)
+        lanes = self.places(b, row, first, around)
+        for number, lane in enumerate(lanes):
+            own = totals[number * count : (number + 1) * count]
+            lane.update(zip(row.befores, own, strict=True))
+        along = self.varying(row)
+        iterations = Interleaved(along, self.definitions, self.kept, slot, limits)
         iterations.emit(b, row.body, lanes)
         return [lane.get(v, v) for lane in lanes for v in row.afters]
+
+    def varying(self, row: Row) -> Value:
+        """The loop variable that differs between lanes."""
+        return row.iv
+
+    def places(self, b: Builder, row: Row, first: Index, around: Lane) -> list[Lane]:
+        """Values of the loops' variables in each lane: ``width`` neighbours."""
+        at = (first + lane * row.step for lane in range(self.width))
+        return [{**around, row.iv: b.index(place, row.iv.name)} for place in at]

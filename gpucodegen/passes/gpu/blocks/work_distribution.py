@@ -27,7 +27,7 @@ from gpucodegen.passes.contraction.gpu.block_products import (
 )
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact, from_map, substituted
-from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.passes.framework.nests import inner_operations, perfect_chain
 from gpucodegen.passes.gpu.blocks import barrier_phases
 from gpucodegen.passes.gpu.blocks.barrier_phases import (
     STORES,
@@ -84,16 +84,9 @@ def spreadable_chain(op: Operation, analysis: NestAnalysis) -> list[Operation]:
 
     DMA copies are cooperative, so none may stand inside.
     """
-    chain: list[Operation] = []
     if any(inner.name in TRANSFERS for inner in op.walk()):
-        return chain
-    while op.name == "affine.for" and analysis.is_parallel(op):
-        chain.append(op)
-        inner = inner_operations(op)
-        if len(inner) != 1:
-            break
-        op = inner[0]
-    return chain
+        return []
+    return perfect_chain(op, analysis.is_parallel)
 
 
 def spread(

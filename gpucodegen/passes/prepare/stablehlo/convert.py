@@ -186,37 +186,6 @@ _RETURN = "stablehlo.return"
 """Ends regions; the rules of the operations around them replace it."""
 
 
-@dataclass(frozen=True, slots=True)
-class StablehloToLinalg(ModulePass):
-    """Convert StableHLO to linalg, tensor, arith, math and scf.
-
-    >>> import gpucodegen as gcg
-    >>> module = gcg.parse('''
-    ... func.func @main(%x: tensor<4xf32>) -> tensor<f32> {
-    ...   %zero = stablehlo.constant dense<0.0> : tensor<f32>
-    ...   %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add
-    ...     across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
-    ...   return %sum : tensor<f32>
-    ... }''')
-    >>> made = StablehloToLinalg().apply(module).functions["main"].body.operations
-    >>> [op.name for op in made if op.dialect == "linalg"]
-    ['linalg.fill', 'linalg.generic']
-    """
-
-    name: ClassVar[str] = "stablehlo-to-linalg"
-
-    def apply(self, module: Module) -> Module:
-        """Rewrite all operations; those without a rule are refused by name."""
-        found = [op for op in module.walk() if op.dialect in _DIALECTS]
-        if not found:
-            return module
-        for op in found:
-            if op.name not in RULES and op.name != _RETURN:
-                raise _unknown(op)
-        (root,) = rewrite_bottom_up(module.operation, _Converter().rewrite)
-        return Module(without_signs(root))
-
-
 @dataclass(slots=True)
 class _Converter:
     """``values``: the replacements of results."""
@@ -238,3 +207,35 @@ class _Converter:
 def _unknown(op: Operation) -> Exception:
     advice = REFUSED.get(op.name.partition(".")[2])
     return refusal(op, advice or "Write it with other operations of StableHLO")
+
+
+@dataclass(frozen=True, slots=True)
+class StablehloToLinalg(ModulePass):
+    """Convert StableHLO to linalg, tensor, arith, math and scf.
+
+    >>> import gpucodegen as gcg
+    >>> module = gcg.parse('''
+    ... func.func @main(%x: tensor<4xf32>) -> tensor<f32> {
+    ...   %zero = stablehlo.constant dense<0.0> : tensor<f32>
+    ...   %sum = stablehlo.reduce(%x init: %zero) applies stablehlo.add
+    ...     across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+    ...   return %sum : tensor<f32>
+    ... }''')
+    >>> made = StablehloToLinalg().apply(module).functions["main"].body.operations
+    >>> [op.name for op in made if op.dialect == "linalg"]
+    ['linalg.fill', 'linalg.generic']
+    """
+
+    name: ClassVar[str] = "stablehlo-to-linalg"
+    looks_for: ClassVar[frozenset[str]] = frozenset(_DIALECTS)
+
+    def apply(self, module: Module) -> Module:
+        """Rewrite all operations; those without a rule are refused by name."""
+        found = [op for op in module.walk() if op.dialect in _DIALECTS]
+        if not found:
+            return module
+        for op in found:
+            if op.name not in RULES and op.name != _RETURN:
+                raise _unknown(op)
+        (root,) = rewrite_bottom_up(module.operation, _Converter().rewrite)
+        return Module(without_signs(root))

@@ -93,6 +93,7 @@ class Bufferize(ModulePass):
     """
 
     name: ClassVar[str] = "bufferize"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"!tensor"})
     report: bool = False
 
     def apply(self, module: Module) -> Module:

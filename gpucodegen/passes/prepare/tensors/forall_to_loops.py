@@ -138,6 +138,7 @@ class ForallToLoops(ModulePass):
     """
 
     name: ClassVar[str] = "forall-to-loops"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"scf.forall"})
 
     def apply(self, module: Module) -> Module:
         (root,) = rewrite_bottom_up(module.operation, _loops)

@@ -177,6 +177,7 @@ class TosaToLinalg(ModulePass):
     """
 
     name: ClassVar[str] = "tosa-to-linalg"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"tosa"})
 
     def apply(self, module: Module) -> Module:
         """Rewrite all operations; those without a rule are refused by name."""

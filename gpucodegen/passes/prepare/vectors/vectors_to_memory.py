@@ -227,6 +227,7 @@ class VectorsToMemory(ModulePass):
     """
 
     name: ClassVar[str] = "vectors-to-memory"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"!vector", "vector"})
 
     def apply(self, module: Module) -> Module:
         functions = [op for op in module.operations if _is_defined(op)]
