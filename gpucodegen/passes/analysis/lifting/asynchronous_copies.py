@@ -293,8 +293,14 @@ def part(
     definitions: Mapping[Value, Operation],
     number: Number,
     name: str,
-) -> Statement:
-    """The statement of an operation of `PARTS`, or of a copy."""
+) -> Statement | None:
+    """The statement of an operation of `PARTS`, or of a copy.
+
+    None for mbarriers that are not created in this function.
+    """
+    barriers = operand_segments(op, 7)[1][0] if op.name == LOAD else op.operands[0]
+    if barriers not in env.arrays:
+        return None
     if op.name == LOAD:
         return _copy(op, env, name)
     turn, place, plain = PARTS[op.name]
@@ -310,7 +316,7 @@ def _barrier(
     op: Operation, env: Environment, barriers: Value, which: Value, turn: Turn
 ) -> Access:
     atomic = "" if turn is Turn.INIT else UPDATE
-    name = env.arrays[barriers].name if barriers in env.arrays else ""
+    name = env.arrays[barriers].name
     return Access(name, WRITE, (env.text(which),), atomic=atomic, loc=op.location)
 
 

@@ -302,6 +302,9 @@ class Lifter(LiftingWalk):
         made = asynchronous_copies.part(
             op, self.env, self.definitions, self._number, name
         )
+        if made is None:
+            nodes.append(structure.opaque(self, op))
+            return
         self.operations[name] = (op,) * len(made.accesses)
         nodes.append(made)
         self.env.forget(op)
