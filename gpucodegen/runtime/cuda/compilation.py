@@ -85,6 +85,9 @@ def _output(words: list[str]) -> str:
     return done.stdout + done.stderr
 
 
+FRONT_END_VARIABLE = "GPUCODEGEN_FRONT_END"
+DIRECT = "direct"
+FRONT_ENDS = DIRECT, "numba"
 CUBINS = Store("cuda")
 PTX = Store("ptx")
 
@@ -149,8 +152,23 @@ def _compiled(spec: KernelSpec, cc: Capability) -> str:
     function = getattr(generated_code.load(spec.source), spec.name)
     types = tuple(parameter(*p) for p in spec.signature)
     kernel = Kernel(spec.block, spec.resident, target.places(spec.source))
-    text = assembly.llvm_text(function, types, kernel, spec.fastmath)
-    return assembly.ptx(text, assembly.known(architecture(cc)))
+    is_direct = front_end() == DIRECT
+    tree = generated_code.definition(spec.source, spec.name) if is_direct else None
+    with generated_code.deferred_garbage_collection():
+        text = assembly.llvm_text(function, tree, types, kernel, spec.fastmath)
+        return assembly.ptx(text, assembly.known(architecture(cc)))
+
+
+def front_end() -> str:
+    """What compiles kernels to LLVM: ``direct``, or ``numba`` for comparison.
+
+    The variable ``GPUCODEGEN_FRONT_END`` decides.  Raises InvalidOption.
+    """
+    chosen = os.environ.get(FRONT_END_VARIABLE, "").strip() or DIRECT
+    if chosen not in FRONT_ENDS:
+        hint = f"Write {' or '.join(FRONT_ENDS)}"
+        raise errors.InvalidOption(name=FRONT_END_VARIABLE, value=chosen, hint=hint)
+    return chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +272,7 @@ def _key(spec: KernelSpec, cc: Capability) -> str:
         spec.resident,
         spec.fastmath,
         architecture(cc),
+        front_end(),
         *_compilers(),
         package_digest(),
     )
