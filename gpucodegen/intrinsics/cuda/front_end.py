@@ -6,12 +6,10 @@ branches in a fixed form, and the type of each expression follows from its opera
 this module visits each statement once and builds LLVM IR as it goes.  Types, casts and
 the code of calls come from Numba's contexts, so the result computes what Numba's does.
 
-Numba gives one type to all definitions of a variable that reach a common use (a web,
-see `framework.pipeline.ValueNames`).  Here a use has the type of the definitions that
-reach it: `_Reaching` holds them, a branch joins two sets, and a loop adds those of its
-end to those of its beginning, which is checked at the end of the loop.  Definitions of
-different types with a common use, and whatever the emitter does not write, raise
-`NotCovered`; then Numba compiles the kernel, or says what is wrong with it.
+A variable has the type of its definitions that reach a use (`reaching_definitions`).
+Definitions of different types with a common use, and whatever the emitter does not
+write, raise `NotCovered`; then Numba compiles the kernel, or says what is wrong with
+it.
 """
 
 from __future__ import annotations
@@ -19,7 +17,7 @@ from __future__ import annotations
 import ast
 import builtins
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,6 +28,14 @@ from numba.core.cpu import FastMathOptions
 from numba.core.errors import NumbaError
 
 from gpucodegen import errors
+from gpucodegen.intrinsics.cuda.reaching_definitions import (
+    Definition,
+    Loop,
+    MixedTypes,
+    Names,
+    Reaching,
+    joined,
+)
 from gpucodegen.intrinsics.cuda.target import Kernel, KernelDispatcher
 from gpucodegen.intrinsics.framework.lowering import CachingBuilder
 
@@ -63,7 +69,7 @@ Typed = tuple[Any, Any]
 """A Numba type, which may be a literal's, and an LLVM value of it."""
 
 
-class NotCovered(Exception):  # noqa: N818 - no failure: Numba compiles the kernel
+class NotCovered(Exception):
     """A kernel that this front end does not translate."""
 
     def __init__(self, what: str, node: ast.AST | None = None) -> None:
@@ -94,7 +100,7 @@ def llvm_text(
         with context.push_code_library(library):
             module = _translated(definition, names, argument_types, typing, context)
             context.post_lowering(module, library)
-    except (NumbaError, NotImplementedError, errors.Error) as found:
+    except (NumbaError, NotImplementedError, errors.Error, MixedTypes) as found:
         raise NotCovered(str(found)) from found
     library.add_ir_module(module)
     return library.get_llvm_str()
@@ -122,96 +128,19 @@ def _translated(
         lines = context.DIBuilder(module, "", context, False)
         lines.initialize()
         lines.mark_subprogram(function, name, (), (), definition.lineno)
-    made = _Translator(names, typing, context, builder, lines)
+    variables = {*parameters, *_assigned(definition.body)}
+    made = _Translator(names, variables, typing, context, builder, lines)
     body = made.block("body")
     builder.branch(body)
     made.enter(body)
     for parameter, ty, value in zip(parameters, argument_types, values, strict=True):
         made.assign(parameter, (ty, value))
     made.statements(definition.body)
-    if made.reaching is not None:
+    if made.is_reached:
         convention.return_value(builder, None)
     if lines is not None:
         lines.finalize()
     return module
-
-
-@dataclass(slots=True, eq=False)
-class _Definition:
-    """One assignment of a variable.
-
-    ``is_literal``: a use took it as a literal, so no other definition reaches that use.
-    """
-
-    type: Any
-    slot: Any
-    is_literal: bool = False
-
-
-@dataclass(slots=True, eq=False)
-class _Loop:
-    """A loop that is being translated.
-
-    ``read``: variables that were read before the loop assigned them, so definitions at
-    its end reach this use.  ``left``: the variables at each ``break``.
-    """
-
-    end: ir.Block
-    read: set[str] = field(default_factory=set[str])
-    left: list[_Names] = field(default_factory=list["_Names"])
-
-
-@dataclass(frozen=True, slots=True)
-class _Reaching:
-    """The definitions of a variable that reach a place.
-
-    ``loops``: the loops around it whose ends may add definitions.
-    """
-
-    definitions: frozenset[_Definition]
-    loops: frozenset[_Loop] = frozenset()
-
-    def type_of(self, name: str) -> Any:
-        """The common type.  Raises NotCovered."""
-        found = {types.unliteral(each.type) for each in self.definitions}
-        if len(found) > 1:
-            raise NotCovered(f"variable {name} has several types")
-        if len(self.definitions) > 1 or self.loops:
-            if any(each.is_literal for each in self.definitions):
-                raise NotCovered(f"variable {name} is a literal in one place only")
-            return found.pop()
-        (only,) = self.definitions
-        only.is_literal = isinstance(only.type, types.Literal)
-        return only.type
-
-    def check_loop(self, name: str) -> None:
-        """Check a use in a loop, which took no literal.  Raises NotCovered."""
-        if len(self.definitions) > 1:
-            self.type_of(name)
-        elif any(isinstance(each.type, types.Literal) for each in self.definitions):
-            raise NotCovered(f"variable {name} is a literal that a loop leaves alone")
-
-    def joined(self, other: _Reaching) -> _Reaching:
-        """The definitions that reach a place by either of two ways."""
-        together = self.definitions | other.definitions
-        return _Reaching(together, self.loops | other.loops)
-
-
-_Names = dict[str, _Reaching]
-
-
-def _joined(first: _Names | None, second: _Names | None) -> _Names | None:
-    """The variables where two ways meet; None is a way that nothing takes.
-
-    A variable that only one way assigns has no value on the other, as in Numba.
-    """
-    if first is None or second is None:
-        return second if first is None else first
-    result = {**first, **second}
-    for name in first.keys() & second.keys():
-        if first[name] is not second[name]:
-            result[name] = first[name].joined(second[name])
-    return result
 
 
 def _assigned(nodes: Iterable[ast.AST]) -> set[str]:
@@ -257,15 +186,27 @@ class _Translator:
     """
 
     globals: Mapping[str, Any]
+    locals: Collection[str]
     typing: Any
     context: Any
     builder: CachingBuilder
     lines: Any
-    reaching: _Names | None = field(default_factory=dict[str, _Reaching])
-    loops: list[_Loop] = field(default_factory=list[_Loop])
+    reaching: Names | None = field(default_factory=dict[str, Reaching])
+    loops: list[Loop] = field(default_factory=list[Loop])
     slots: dict[tuple[str, Any], Any] = field(default_factory=dict[Any, Any])
     held: dict[Any, Typed] = field(default_factory=dict[Any, Any])
     calls: dict[tuple[Any, ...], Any] = field(default_factory=dict[Any, Any])
+
+    @property
+    def names(self) -> Names:
+        """The variables at a place that control gets to."""
+        assert self.reaching is not None
+        return self.reaching
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether control gets to the current place."""
+        return self.reaching is not None
 
     def block(self, name: str) -> ir.Block:
         """A basic block, which `enter` places."""
@@ -286,7 +227,7 @@ class _Translator:
     def statements(self, nodes: Iterable[ast.stmt]) -> None:
         """Translate statements, up to the first that control never gets to."""
         for node in nodes:
-            if self.reaching is None:
+            if not self.is_reached:
                 return
             self.at(node)
             self.statement(node)
@@ -312,8 +253,7 @@ class _Translator:
             case ast.If(test, body, orelse):
                 self.choice(test, body, orelse)
             case ast.Break() if self.loops:
-                assert self.reaching is not None
-                self.loops[-1].left.append(self.reaching)
+                self.loops[-1].left.append(self.names)
                 self.builder.branch(self.loops[-1].end)
                 self.reaching = None
             case _:
@@ -348,14 +288,14 @@ class _Translator:
     def unpack(self, targets: Sequence[ast.expr], value: Typed, node: ast.AST) -> None:
         """Assign the parts of a tuple."""
         kind, whole = value
-        if not isinstance(kind, types.BaseTuple) or len(kind) != len(targets):
+        parts = list[Any](kind) if isinstance(kind, types.BaseTuple) else []
+        if len(parts) != len(targets):
             raise NotCovered("not a tuple of this length", node)
-        for n, (target, part) in enumerate(zip(targets, kind, strict=True)):
+        for n, (target, part) in enumerate(zip(targets, parts, strict=True)):
             self.store(target, (part, self.builder.extract_value(whole, n)))
 
     def assign(self, name: str, value: Typed) -> None:
         """Define a variable."""
-        assert self.reaching is not None
         kind = types.unliteral(value[0])
         if (name, kind) not in self.slots:
             form = self.context.get_value_type(kind)
@@ -363,12 +303,11 @@ class _Translator:
         slot = self.slots[name, kind]
         self.builder.store(value[1], slot)
         self.held[slot] = self.builder.block, value[1]
-        self.reaching[name] = _Reaching(frozenset([_Definition(value[0], slot)]))
+        self.names[name] = Reaching(frozenset([Definition(value[0], slot)]))
 
     def read(self, name: str) -> Typed:
         """The value of a variable."""
-        assert self.reaching is not None
-        found = self.reaching[name]
+        found = self.names[name]
         kind = found.type_of(name)
         for loop in found.loops:
             loop.read.add(name)
@@ -388,18 +327,16 @@ class _Translator:
             self.builder.branch(inside)
         else:
             self.branch(test, inside, end)
-        before, made = dict(self.reaching or {}), _Loop(end)
+        before, made = dict(self.names), Loop(end)
         changed = _assigned(body)
         self.reaching = {
-            name: _Reaching(found.definitions, found.loops | {made})
-            if name in changed
-            else found
+            name: found.inside(made) if name in changed else found
             for name, found in before.items()
         }
         self.loops.append(made)
         self.enter(inside)
         self.statements(body)
-        if self.reaching is not None:
+        if self.is_reached:
             self.at(test)
             if is_endless:
                 self.builder.branch(inside)
@@ -409,17 +346,15 @@ class _Translator:
             ends = self.reaching or before
             before[name].joined(ends[name]).check_loop(name)
         self.loops.pop()
-        ways = [*made.left] if is_endless else [before, self.reaching, *made.left]
-        after: _Names | None = None
-        for way in ways:
-            after = _joined(after, way)
-        self.reaching = after and {
-            name: _Reaching(found.definitions, found.loops - {made})
-            for name, found in after.items()
-        }
+        after = None if is_endless else joined(before, self.reaching)
+        for way in made.left:
+            after = joined(after, way)
         self.enter(end)
         if after is None:
             self.builder.unreachable()
+        else:
+            after = {name: found.outside(made) for name, found in after.items()}
+        self.reaching = after
 
     def choice(
         self, test: ast.expr, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]
@@ -431,7 +366,7 @@ class _Translator:
         then, end = self.block("then"), self.block("end")
         other = self.block("else") if orelse else end
         self.branch(test, then, other)
-        before = dict(self.reaching or {})
+        before = dict(self.names)
         self.enter(then)
         self.statements(body)
         after = self.reaching
@@ -441,13 +376,13 @@ class _Translator:
             self.enter(other)
             self.statements(orelse)
             self.finish(end)
-        self.reaching = _joined(after, self.reaching)
-        if self.reaching is not None:
+        self.reaching = joined(after, self.reaching)
+        if self.is_reached:
             self.enter(end)
 
     def finish(self, following: ir.Block) -> None:
         """Leave a block if its end can be reached."""
-        if self.reaching is not None:
+        if self.is_reached:
             self.builder.branch(following)
 
     def branch(self, test: ast.expr, yes: ir.Block, no: ir.Block) -> None:
@@ -476,9 +411,9 @@ class _Translator:
             case ast.Constant(value):
                 return self.constant(value)
             case ast.Name(name):
-                assert self.reaching is not None
-                is_variable = name in self.reaching
-                return self.read(name) if is_variable else self.constant(self.known(node))
+                if name in self.names:
+                    return self.read(name)
+                return self.constant(self.known(node))
             case ast.Call(function, arguments, []):
                 return self.called(function, arguments)
             case ast.Attribute(base, name):
@@ -501,16 +436,22 @@ class _Translator:
 
     def constant(self, value: Any) -> Typed:
         """A number, or an object that has only a type."""
-        try:
-            kind = types.maybe_literal(value) or self.typing.resolve_value_type(value)
-        except ValueError as found:
-            raise NotCovered(str(found)) from found
+        kind = types.maybe_literal(value) or self.type_of(value)
         if isinstance(kind, types.BaseTuple | types.Array):
             raise NotCovered("a constant that is no scalar")
         return kind, self.context.get_constant_generic(self.builder, kind, value)
 
+    def type_of(self, value: Any) -> Any:
+        """The Numba type of a Python object."""
+        try:
+            return self.typing.resolve_value_type(value)
+        except ValueError as found:
+            raise NotCovered(str(found)) from found
+
     def known(self, node: ast.Name) -> Any:
         """The object of a global or built-in name."""
+        if node.id in self.locals:
+            raise NotCovered("a variable that may have no value", node)
         if node.id in self.globals:
             return self.globals[node.id]
         if hasattr(builtins, node.id):
@@ -530,8 +471,7 @@ class _Translator:
     def called(self, function: ast.expr, arguments: Sequence[ast.expr]) -> Typed:
         """A call of a global function, or of one that is an attribute."""
         given = [self.value(each) for each in arguments]
-        assert self.reaching is not None
-        if isinstance(function, ast.Name) and function.id not in self.reaching:
+        if isinstance(function, ast.Name) and function.id not in self.names:
             return self.call(self.known(function), *given)
         return self.typed_call(self.value(function)[0], given)
 
@@ -539,8 +479,7 @@ class _Translator:
         """A call of a Python object."""
         key = (function, *(ty for ty, _ in given))
         if key not in self.calls:
-            kind = self.typing.resolve_value_type(function)
-            self.calls[key] = self.resolved(kind, key[1:])
+            self.calls[key] = self.resolved(self.type_of(function), key[1:])
         return self.build(self.calls[key], given)
 
     def typed_call(self, kind: Any, given: Sequence[Typed]) -> Typed:

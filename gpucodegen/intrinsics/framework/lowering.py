@@ -174,7 +174,8 @@ class CachingBuilder(ir.IRBuilder):
             self._parts[of, self.block, id(value)] = value, list(parts)
 
     def _is_at_end(self) -> bool:
-        return self._anchor == len(self.block.instructions)
+        block: Any = self.block
+        return self._anchor == len(block.instructions)
 
 
 @dataclass(frozen=True, slots=True)
