@@ -56,10 +56,21 @@ class KnownCalls(types.Function):
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
         """The signature for arguments; calls with keywords are not cached."""
         if kws:
-            return super().get_call_type(context, args, kws)
+            return self._resolved(context, args, kws)
         if args not in self._known:
-            self._known[args] = super().get_call_type(context, args, kws)
+            self._known[args] = self._resolved(context, args, kws)
         return self._known[args]
+
+    def _resolved(self, context: Any, args: Any, kws: Any) -> Any:
+        """The signature, or an error whose text is the same each time.
+
+        Numba indents the text by a depth that it does not reduce after a failure.
+        """
+        depth = self._depth
+        try:
+            return super().get_call_type(context, args, kws)
+        finally:
+            self._depth = depth
 
 
 registry.register_default(KnownCalls)(models.OpaqueModel)

@@ -145,18 +145,25 @@ def _own(spec: KernelSpec, cc: Capability) -> Capability:
 
 
 def _compiled(spec: KernelSpec, cc: Capability) -> str:
+    from gpucodegen.intrinsics.cuda import assembly
+
+    with generated_code.deferred_garbage_collection():
+        text = llvm_text(spec, front_end())
+        return assembly.ptx(text, assembly.known(architecture(cc)))
+
+
+def llvm_text(spec: KernelSpec, by: str) -> str:
+    """The LLVM text of a kernel, before any optimisation, by one of `FRONT_ENDS`."""
     from gpucodegen.intrinsics.cuda import assembly, target
     from gpucodegen.intrinsics.cuda.backend import parameter
     from gpucodegen.intrinsics.cuda.target import Kernel
 
     function = getattr(generated_code.load(spec.source), spec.name)
+    is_direct = by == DIRECT
+    tree = generated_code.definition(spec.source, spec.name) if is_direct else None
     types = tuple(parameter(*p) for p in spec.signature)
     kernel = Kernel(spec.block, spec.resident, target.places(spec.source))
-    is_direct = front_end() == DIRECT
-    tree = generated_code.definition(spec.source, spec.name) if is_direct else None
-    with generated_code.deferred_garbage_collection():
-        text = assembly.llvm_text(function, tree, types, kernel, spec.fastmath)
-        return assembly.ptx(text, assembly.known(architecture(cc)))
+    return assembly.llvm_text(function, tree, types, kernel, spec.fastmath)
 
 
 def front_end() -> str:
