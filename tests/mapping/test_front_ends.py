@@ -27,7 +27,6 @@ from gpucodegen.runtime.host.spec import KernelSpec
 from tests.mapping.kernel_kinds import KINDS
 
 pytestmark = pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
-PTX_OF: Any = assembly.ptx
 POLYBENCH = Path(__file__).parents[2] / "examples" / "polybench"
 SOURCES = {
     **{f"kind {name}": kind for name, kind in KINDS.items()},
@@ -93,8 +92,8 @@ def test_both_front_ends_give_the_same_instructions(
         text = llvm_text(spec, direct)
         assert numba_runs == []
         architecture = assembly.known(architecture_of(spec))
-        found = instructions(PTX_OF(text, architecture))
-        wanted = instructions(PTX_OF(llvm_text(spec, numba), architecture))
+        found = instructions(assembly.ptx(text, architecture))
+        wanted = instructions(assembly.ptx(llvm_text(spec, numba), architecture))
         assert numba_runs.pop() == spec.name
         assert found == wanted
         assert found

@@ -28,7 +28,6 @@ from tests.ptx.kernels import launch
 
 HEADER = "from gpucodegen.intrinsics.cuda import float32, int32, int64\n\n\n"
 ARRAY, NUMBER = "A", "n"
-PTX_OF: Any = assembly.ptx
 
 
 def spec_of(body: str, element: str = "i64", source: str = HEADER) -> KernelSpec:
@@ -192,7 +191,7 @@ def by_python(spec: KernelSpec, n: int) -> np.ndarray:
 
 def by_kernel(text: str, n: int) -> np.ndarray:
     array = np.zeros(8, np.int64)
-    launch(PTX_OF(text, "sm_80"), 1, 1, array, np.int32(n))
+    launch(assembly.ptx(text, "sm_80"), 1, 1, array, np.int32(n))
     return array
 
 
@@ -224,7 +223,7 @@ def test_sums_with_literals_stay_narrow() -> None:
 def test_division_by_zero_gives_what_numpy_gives() -> None:
     spec = spec_of("A[0] = float32(1.0) / float32(n)", "f32")
     array = np.zeros(1, np.float32)
-    launch(PTX_OF(llvm_text(spec, DIRECT), "sm_80"), 1, 1, array, np.int32(0))
+    launch(assembly.ptx(llvm_text(spec, DIRECT), "sm_80"), 1, 1, array, np.int32(0))
     assert array[0] == np.inf
 
 
@@ -316,7 +315,7 @@ if n > 2:  # g.mlir:9
     A[0] = n  # f.mlir:10
 """
     spec = spec_of(body)
-    texts = (PTX_OF(llvm_text(spec, by), "sm_80") for by in FRONT_ENDS)
+    texts = (assembly.ptx(llvm_text(spec, by), "sm_80") for by in FRONT_ENDS)
     direct, numba = (set(re.findall(r"\.loc\s+(\d+ \d+)", text)) for text in texts)
     assert {line.split()[1] for line in direct} >= {"3", "4", "10"}
     assert direct == numba
