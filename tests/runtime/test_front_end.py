@@ -287,6 +287,17 @@ def test_numba_compiles_what_is_not_covered(
         assert by_kernel(text, n).tolist() == by_python(spec, n).tolist(), n
 
 
+@pytest.mark.slow
+def test_numba_compiles_sums_that_are_deeper_than_the_stack(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    spec = spec_of(f"A[0] = n{' + n' * 1100}")
+    with debug(2):
+        text = llvm_text(spec, DIRECT)
+    assert "maximum recursion depth" in capsys.readouterr().err
+    assert by_kernel(text, 3)[0] == 3303
+
+
 INVALID = {
     "an unknown name": "A[0] = unknown",
     "an unknown attribute": "A[0] = n.unknown",

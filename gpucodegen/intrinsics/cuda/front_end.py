@@ -19,7 +19,7 @@ import builtins
 import operator
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeGuard
 
 from llvmlite import ir
 from numba.core import cgutils, types
@@ -65,6 +65,8 @@ COMPARED: dict[type[ast.cmpop], Callable[..., Any]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
+UNCERTAIN = NumbaError, NotImplementedError, errors.Error, MixedTypes, RecursionError
+"""Errors after which Numba tries, whose bytecode has no depth."""
 Typed = tuple[Any, Any]
 """A Numba type, which may be a literal's, and an LLVM value of it."""
 
@@ -73,7 +75,8 @@ class NotCovered(Exception):
     """A kernel that this front end does not translate."""
 
     def __init__(self, what: str, node: ast.AST | None = None) -> None:
-        super().__init__(f"{what}: {ast.unparse(node)}" if node else what)
+        text = ast.unparse(node).partition("\n")[0] if node else ""
+        super().__init__(f"{what}: {text}" if text else what)
 
 
 def llvm_text(
@@ -100,7 +103,7 @@ def llvm_text(
         with context.push_code_library(library):
             module = _translated(definition, names, argument_types, typing, context)
             context.post_lowering(module, library)
-    except (NumbaError, NotImplementedError, errors.Error, MixedTypes) as found:
+    except UNCERTAIN as found:
         raise NotCovered(str(found)) from found
     library.add_ir_module(module)
     return library.get_llvm_str()
@@ -162,16 +165,18 @@ def _folded(node: ast.expr) -> ast.expr:
             given, function = [left, right], BINARY.get(type(op))
         case _:
             return node
-    values = [each.value for each in map(_folded, given) if _is_number(each)]
-    if function is None or len(values) < len(given):
-        return node
+    values = list[Any]()
+    for each in map(_folded, reversed(given)):  # sums are deep on the left
+        if not _is_number(each):
+            return node
+        values.insert(0, each.value)
     try:
-        return ast.Constant(function(*values))
+        return ast.Constant(function(*values)) if function else node
     except (ArithmeticError, TypeError, ValueError):
         return node
 
 
-def _is_number(node: ast.expr) -> bool:
+def _is_number(node: ast.expr) -> TypeGuard[ast.Constant]:
     return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
 
 
