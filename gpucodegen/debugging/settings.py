@@ -60,6 +60,13 @@ SETTINGS = (
         "`0`: repeated calls are checked in Python and not by machine code",
     ),
     Setting(
+        "GPUCODEGEN_FRONT_END",
+        "",
+        "",
+        "direct",
+        "`numba`: Numba's type inference compiles CUDA kernels, for comparison",
+    ),
+    Setting(
         "GPUCODEGEN_CACHE_DIR",
         "",
         "",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable, Collection
 from functools import cache, partial
@@ -15,6 +16,8 @@ from numba.core.cpu import FastMathOptions
 from numba.core.target_extension import target_override
 
 from gpucodegen import errors
+from gpucodegen.debugging.levels import tell
+from gpucodegen.intrinsics.cuda import front_end
 from gpucodegen.intrinsics.cuda.target import NAME, TRIPLE, Kernel, KernelDispatcher
 from gpucodegen.intrinsics.framework.pipeline import KernelCompiler
 
@@ -49,11 +52,34 @@ _EXTERNAL = re.compile(
 @global_compiler_lock
 def llvm_text(
     function: Callable[..., Any],
+    definition: ast.FunctionDef | None,
     argument_types: tuple[Any, ...],
     kernel: Kernel,
     fastmath: Collection[str] = (),
 ) -> str:
-    """The LLVM text of a kernel, before any optimisation."""
+    """The LLVM text of a kernel, before any optimisation.
+
+    ``definition`` is its syntax tree.  Without one, and where `front_end` does not
+    cover the kernel, Numba compiles the function.
+    """
+    if definition is not None:
+        names = function.__globals__
+        try:
+            with target_override(NAME):
+                return front_end.llvm_text(
+                    definition, names, argument_types, kernel, fastmath
+                )
+        except front_end.NotCovered as reason:
+            tell(2, f"kernel {function.__name__}: Numba's front end, since {reason}")
+    return _by_numba(function, argument_types, kernel, fastmath)
+
+
+def _by_numba(
+    function: Callable[..., Any],
+    argument_types: tuple[Any, ...],
+    kernel: Kernel,
+    fastmath: Collection[str],
+) -> str:
     flags = Flags()
     flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
     flags.error_model, flags.nrt = "numpy", False

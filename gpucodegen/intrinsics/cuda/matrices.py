@@ -232,6 +232,10 @@ def _bits(name: str) -> int:
 
 def _registers(low: Lowering, ty: Any, value: Any, name: str) -> list[Any]:
     """A tile as the registers of an instruction."""
+    return low.parts((ty, name), value, lambda: _as_registers(low, ty, value, name))
+
+
+def _as_registers(low: Lowering, ty: Any, value: Any, name: str) -> list[Any]:
     scalars = low.elements(ty, value)
     if name in ("f32", "f64", "i32"):
         is_sum = name in SUMS and ty.shape[-1] == 2

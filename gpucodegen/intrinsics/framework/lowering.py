@@ -9,7 +9,7 @@ or one element (CUDA); the last piece of a row may be padded.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,6 +144,40 @@ def _with_arity(function: Callable[..., Any], arity: int) -> Any:
     return eval(text, {"function": function})  # noqa: S307 - counted names only
 
 
+class CachingBuilder(ir.IRBuilder):
+    """A builder that does not extract the parts of a value twice in one basic block."""
+
+    def __init__(self, block: ir.Block) -> None:
+        super().__init__(block)
+        self._parts: dict[Any, tuple[Any, list[Any]]] = {}
+
+    def parts(self, of: Hashable, value: Any, make: Callable[[], list[Any]]) -> Any:
+        """The list that ``make`` returns, or an earlier one; ``of`` says which parts.
+
+        Code at the end of a block follows all other code of the block, so parts that
+        were extracted there are known; elsewhere nothing is kept.
+        """
+        block = self.block
+        if not self._is_at_end():
+            return make()
+        key = of, block, id(value)
+        if key not in self._parts:
+            made = make()
+            if self.block is not block or not self._is_at_end():
+                return made
+            self._parts[key] = value, made  # the value lives, so its id stays its own
+        return list(self._parts[key][1])
+
+    def keep(self, of: Hashable, value: Any, parts: Sequence[Any]) -> None:
+        """Note the parts that a value was made from."""
+        if self._is_at_end():
+            self._parts[of, self.block, id(value)] = value, list(parts)
+
+    def _is_at_end(self) -> bool:
+        block: Any = self.block
+        return self._anchor == len(block.instructions)
+
+
 @dataclass(frozen=True, slots=True)
 class Lowering:
     """A call of an intrinsic during code generation."""
@@ -216,6 +250,15 @@ class Lowering:
 
     def elements(self, tile: Tile, value: Any) -> list[Any]:
         """The scalars of a tile, row-major, without the padding."""
+        return self.parts(tile, value, lambda: self._extracted(tile, value))
+
+    def parts(self, of: Hashable, value: Any, make: Callable[[], list[Any]]) -> Any:
+        """What ``make`` returns, which a builder may know already: `CachingBuilder`."""
+        if isinstance(self.builder, CachingBuilder):
+            return self.builder.parts(of, value, make)
+        return make()
+
+    def _extracted(self, tile: Tile, value: Any) -> list[Any]:
         width, per_row = self.lanes(tile), self.per_row(tile)
         pieces = self.pieces(value)
         return [
@@ -238,7 +281,10 @@ class Lowering:
             line = scalars[row * tile.columns : (row + 1) * tile.columns]
             parts = [line[i * width : (i + 1) * width] for i in range(per_row)]
             pieces += [self._piece(tile, part, width) for part in parts]
-        return self.pack(tile, pieces)
+        value = self.pack(tile, pieces)
+        if isinstance(self.builder, CachingBuilder):
+            self.builder.keep(tile, value, scalars[: tile.rows * tile.columns])
+        return value
 
     def _piece(self, tile: Tile, scalars: Sequence[Any], width: int) -> Any:
         if width == 1:

@@ -56,10 +56,21 @@ class KnownCalls(types.Function):
     def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
         """The signature for arguments; calls with keywords are not cached."""
         if kws:
-            return super().get_call_type(context, args, kws)
+            return self._resolved(context, args, kws)
         if args not in self._known:
-            self._known[args] = super().get_call_type(context, args, kws)
+            self._known[args] = self._resolved(context, args, kws)
         return self._known[args]
+
+    def _resolved(self, context: Any, args: Any, kws: Any) -> Any:
+        """The signature, or an error whose text is the same each time.
+
+        Numba indents the text by a depth that it does not reduce after a failure.
+        """
+        depth = self._depth
+        try:
+            return super().get_call_type(context, args, kws)
+        finally:
+            self._depth = depth
 
 
 registry.register_default(KnownCalls)(models.OpaqueModel)
@@ -74,8 +85,25 @@ def known(value: Any) -> Any:
 class KnownTypes(typing.BaseContext):
     """Types of calls; each function is resolved once per argument types."""
 
+    def __init__(self) -> None:
+        self._conversions: dict[tuple[Any, Any], Any] = {}
+        super().__init__()
+
     def insert_global(self, gv: Any, gty: Any) -> None:
         super().insert_global(gv, known(gty))
+
+    def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
+        """The signature of a call; conversions, such as ``int32(x)``, are cached.
+
+        Numba makes the template of a conversion anew for each call.
+        """
+        if kws or not isinstance(func, types.NumberClass):
+            return super().resolve_function_type(func, args, kws)
+        key = func, tuple(args)
+        if key not in self._conversions:
+            found = super().resolve_function_type(func, args, kws)
+            self._conversions[key] = found
+        return self._conversions[key]
 
 
 class KnownCode(BaseContext):
@@ -322,6 +350,22 @@ class _Lower(Lower):
 
     def _compute_def_location(self) -> Any:
         return self.func_ir.loc
+
+    def lower_binop(self, resty: Any, expr: Any, op: Any) -> Any:
+        """A binary operation, whose operands no pass marks as static.
+
+        Numba first tries implementations for static operands: four errors, in colours.
+        """
+        context, given = self.context, self.fndesc.calltypes[expr]
+        operands = zip((expr.lhs.name, expr.rhs.name), given.args, strict=True)
+        values = [
+            context.cast(self.builder, self.loadvar(name), self.typeof(name), wanted)
+            for name, wanted in operands
+        ]
+        function = context.typing_context.resolve_value_type(op)
+        exact = function.get_call_type(context.typing_context, given.args, {})
+        result = context.get_function(function, exact)(self.builder, values)
+        return context.cast(self.builder, result, given.return_type, resty)
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)

@@ -85,6 +85,9 @@ def _output(words: list[str]) -> str:
     return done.stdout + done.stderr
 
 
+FRONT_END_VARIABLE = "GPUCODEGEN_FRONT_END"
+DIRECT = "direct"
+FRONT_ENDS = DIRECT, "numba"
 CUBINS = Store("cuda")
 PTX = Store("ptx")
 
@@ -142,15 +145,37 @@ def _own(spec: KernelSpec, cc: Capability) -> Capability:
 
 
 def _compiled(spec: KernelSpec, cc: Capability) -> str:
+    from gpucodegen.intrinsics.cuda import assembly
+
+    with generated_code.deferred_garbage_collection():
+        text = llvm_text(spec, front_end())
+        return assembly.ptx(text, assembly.known(architecture(cc)))
+
+
+def llvm_text(spec: KernelSpec, by: str) -> str:
+    """The LLVM text of a kernel, before any optimisation, by one of `FRONT_ENDS`."""
     from gpucodegen.intrinsics.cuda import assembly, target
     from gpucodegen.intrinsics.cuda.backend import parameter
     from gpucodegen.intrinsics.cuda.target import Kernel
 
     function = getattr(generated_code.load(spec.source), spec.name)
+    is_direct = by == DIRECT
+    tree = generated_code.definition(spec.source, spec.name) if is_direct else None
     types = tuple(parameter(*p) for p in spec.signature)
     kernel = Kernel(spec.block, spec.resident, target.places(spec.source))
-    text = assembly.llvm_text(function, types, kernel, spec.fastmath)
-    return assembly.ptx(text, assembly.known(architecture(cc)))
+    return assembly.llvm_text(function, tree, types, kernel, spec.fastmath)
+
+
+def front_end() -> str:
+    """What compiles kernels to LLVM: ``direct``, or ``numba`` for comparison.
+
+    The variable ``GPUCODEGEN_FRONT_END`` decides.  Raises InvalidOption.
+    """
+    chosen = os.environ.get(FRONT_END_VARIABLE, "").strip() or DIRECT
+    if chosen not in FRONT_ENDS:
+        hint = f"Write {' or '.join(FRONT_ENDS)}"
+        raise errors.InvalidOption(name=FRONT_END_VARIABLE, value=chosen, hint=hint)
+    return chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +279,7 @@ def _key(spec: KernelSpec, cc: Capability) -> str:
         spec.resident,
         spec.fastmath,
         architecture(cc),
+        front_end(),
         *_compilers(),
         package_digest(),
     )

@@ -1,0 +1,99 @@
+"""Both front ends for CUDA kernels give the same instructions.
+
+Compared are the multisets of the PTX instructions with their constants, without the
+numbers of registers.  Branches, and the predicates that they test, are left out: LLVM
+inverts and duplicates tests where the basic blocks stand in another order.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import gpucodegen as gcg
+from examples.catalogue import PROGRAMS
+from gpucodegen.intrinsics.cuda import assembly
+from gpucodegen.runtime.cuda.compilation import (
+    FRONT_ENDS,
+    architecture_of,
+    llvm_text,
+)
+from gpucodegen.runtime.host.spec import KernelSpec
+from tests.mapping.kernel_kinds import KINDS
+
+pytestmark = pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
+POLYBENCH = Path(__file__).parents[2] / "examples" / "polybench"
+SOURCES = {
+    **{f"kind {name}": kind for name, kind in KINDS.items()},
+    **{f"example {name}": program for name, program in PROGRAMS.items()},
+    **{f"polybench {path.stem}": path for path in sorted(POLYBENCH.glob("*.mlir"))},
+}
+
+
+def kernels(name: str) -> Iterator[KernelSpec]:
+    """The kernels of a program, as compiled for a GPU."""
+    source: Any = SOURCES[name]
+    options = getattr(source, "options", {})
+    text = source if isinstance(source, Path) else source.text
+    program = gcg.compile(text, target="cuda", **options)
+    entries = program.names if isinstance(source, Path) else (source.entry,)
+    for entry in entries:
+        yield from program[entry].executable().kernels
+
+
+_CONTROL = re.compile(r"setp|bra|ret\b|(and|or|xor|not)\.pred")
+_PREDICATED = re.compile(r"@!?%p\d+\s+")
+
+
+def instructions(ptx: str) -> Counter[str]:
+    """How often a PTX text has each instruction, by opcode and constants.
+
+    >>> body = ["{", "add.s32 %r3, %r1, 5;", "$L1:", "@%p2 bra $L1;", "}"]
+    >>> instructions("\\n".join([".entry k()", *body]))
+    Counter({'add.s32 %r, %r, 5;': 1})
+    """
+    found: Counter[str] = Counter()
+    for line in ptx[ptx.index("\n{") :].splitlines():
+        text = _PREDICATED.sub("", line.partition("//")[0].strip())
+        if text and text[0].isalpha() and not _CONTROL.match(text):
+            plain = re.sub(r"(%[a-z]+)\d+", r"\1", text)
+            found[" ".join(plain.split())] += 1
+    return found
+
+
+@pytest.fixture
+def numba_runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the functions that Numba's own front end compiles, in order."""
+    ran: list[str] = []
+    plain = assembly.compile_extra
+
+    def compile_extra(
+        typing: Any, code: Any, function: Any, *rest: Any, **by: Any
+    ) -> Any:
+        ran.append(function.__name__)
+        return plain(typing, code, function, *rest, **by)
+
+    monkeypatch.setattr(assembly, "compile_extra", compile_extra)
+    return ran
+
+
+@pytest.mark.sampled(40)
+@pytest.mark.cases("name", [*SOURCES])
+def test_both_front_ends_give_the_same_instructions(
+    name: str, numba_runs: list[str]
+) -> None:
+    direct, numba = FRONT_ENDS
+    for spec in kernels(name):
+        text = llvm_text(spec, direct)
+        assert numba_runs == []
+        architecture = assembly.known(architecture_of(spec))
+        found = instructions(assembly.ptx(text, architecture))
+        wanted = instructions(assembly.ptx(llvm_text(spec, numba), architecture))
+        assert numba_runs.pop() == spec.name
+        assert found == wanted
+        assert found
