@@ -303,11 +303,11 @@ def _of_views(
 
 
 def _copy(c: ConditionBuilder, op: Operation) -> list[Leaf]:
-    """``memref.copy``: extents agree."""
+    """``memref.copy``: extents agree; the copy itself checks buffers without a rank."""
     source, target = op.operands
-    rank = source.type.rank if isinstance(source.type, MemRefType) else 0
+    ranks = [v.type.rank if isinstance(v.type, MemRefType) else 0 for v in op.operands]
     made: list[Leaf] = []
-    for dimension in range(rank):
+    for dimension in range(min(ranks)):
         one, other = c.extent(source, dimension), c.extent(target, dimension)
         known = tuple(
             (f"{buffer.name}.shape[{dimension}]", extent)
