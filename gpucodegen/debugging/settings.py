@@ -78,7 +78,7 @@ SETTINGS = (
         "",
         "",
         "1G",
-        "the most that is kept: bytes, or with K, M or G; `0` keeps nothing",
+        "the most that is kept: bytes, or with K, M or G; `0` keeps and reads nothing",
     ),
     Setting(
         "GPUCODEGEN_CACHES",
