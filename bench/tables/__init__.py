@@ -27,6 +27,7 @@ TABLES: dict[str, str] = {
     "blocks": "whole arrays against blocks of dask, by kernels and by NumPy",
     "analysis": "how long the analysis of each PolyBench kernel takes",
     "safety": "accesses checked as they run, against the same without checks",
+    "compile": "how long kernels of a GPU take to compile",
     "latency": "what a user waits for besides the work: compiling, starting, calling",
 }
 """Tables that need no GPU, with what they are about."""
