@@ -73,22 +73,6 @@ class OldSpelling(CodegenWarning):
     remedy = "Write {meant}"
 
 
-class OffloadHint(CodegenWarning):
-    """NumPy arguments on a machine with a GPU."""
-
-    code = "W005"
-    template = "running on the CPU although a GPU is present"
-    remedy = "Pass CuPy arrays, or compile with target='cuda'"
-
-
-class SequentialFallback(CodegenWarning):
-    """A nest that runs sequentially."""
-
-    code = "W006"
-    template = "this loop runs sequentially: {reason}"
-    remedy = "{hint}"
-
-
 class CacheUnusable(CodegenWarning):
     """The disk cache cannot be used."""
 

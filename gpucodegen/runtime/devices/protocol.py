@@ -97,30 +97,6 @@ class TensorForm(NamedTuple):
     promotion: int = 0
 
 
-class DeviceArray(Protocol):
-    """An array in a device's memory: the common interface of CuPy's arrays and ours."""
-
-    @property
-    def shape(self) -> Shape:
-        """Extents."""
-        ...
-
-    @property
-    def strides(self) -> Shape:
-        """Bytes between neighbours of each dimension."""
-        ...
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        """Element type."""
-        ...
-
-    @property
-    def data(self) -> Any:
-        """The pointer: ``data.ptr`` is the address of its first element."""
-        ...
-
-
 class Event(Protocol):
     """A point in the order of a stream."""
 
