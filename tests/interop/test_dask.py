@@ -37,7 +37,7 @@ def heated(x: np.ndarray, steps: int) -> np.ndarray:
     return x
 
 
-REACHES = {
+HALOS = {
     "heat": ((((-1, 1), (-1, 1)), (1, 1)), ()),
     "two_steps": ((((-2, 0), (0, 2)), (1, 1)), ()),
     "many_steps": ((((-8, 0), (0, 8)), (1, 1)), (0, 0, 4)),
@@ -45,11 +45,16 @@ REACHES = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", REACHES)
+@pytest.mark.parametrize("name", HALOS)
 def test_how_far_values_travel(program: gcg.Program, name: str) -> None:
-    (cells, border), arguments = REACHES[name]
-    found = gcg.dask.reach(program[name], arguments)
+    (cells, border), arguments = HALOS[name]
+    found = gcg.dask.halo(program[name], arguments)
     assert (found.cells, found.border) == (cells, border)
+
+
+def test_the_former_name_is_refused_with_the_new_one() -> None:
+    with pytest.raises(AttributeError, match=r"gpucodegen\.dask\.halo"):
+        _ = gcg.dask.reach
 
 
 REFUSED = {
@@ -66,7 +71,7 @@ REFUSED = {
 @pytest.mark.cases("name", REFUSED)
 def test_what_no_halo_is_deep_enough_for(program: gcg.Program, name: str) -> None:
     with pytest.raises(errors.NoStencil, match=REFUSED[name]):
-        gcg.dask.reach(program[name])
+        gcg.dask.halo(program[name])
 
 
 @pytest.mark.sampled(4)

@@ -1,7 +1,7 @@
 """Halos: how far values travel over the cells of a grid in one function.
 
-`reach_of` takes a `Model` of a function, in which all arrays of one rank are grids, and
-the known trip counts.  It returns a `Reach`: per dimension, the range of distances of
+`halo_of` takes a `Model` of a function, in which all arrays of one rank are grids, and
+the known trip counts.  It returns a `Halo`: per dimension, the range of distances of
 the input cells that a cell of the result depends on (the dependence cone), and the
 width of the border that is not computed.  Cells of all grids are related to those of
 the input arrays:
@@ -34,7 +34,7 @@ class Unbounded(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class Halo:
     """The halo of a result and its uncomputed border.
 
     ``cells``: per dimension, the least and greatest distance of the cells that one
@@ -48,7 +48,7 @@ class Reach:
     def depth(self, steps: int) -> tuple[int, ...]:
         """The halo of so many steps, per dimension and side.
 
-        >>> Reach(((-1, 2), (0, 0)), (1, 0)).depth(3), Reach(((-1, 1),), (2,)).depth(3)
+        >>> Halo(((-1, 2), (0, 0)), (1, 0)).depth(3), Halo(((-1, 1),), (2,)).depth(3)
         ((6, 0), (4,))
         """
         widest = [max(-low, high) for low, high in self.cells]
@@ -59,10 +59,10 @@ class Reach:
         )
 
 
-def reach_of(
+def halo_of(
     built: Model, grids: Sequence[str], result: str, values: Mapping[str, int]
-) -> Reach:
-    """The reach of ``result`` into the input ``grids``.
+) -> Halo:
+    """The halo of ``result`` in the input ``grids``.
 
     ``values``: known parameters, such as a number of steps. Raises `Unbounded`.
 
@@ -72,14 +72,14 @@ def reach_of(
     >>> blur = Statement("S", (read("A", "i - 1"), read("A", "i + 2"), write("B", "i")))
     >>> body = nest([Loop("i", "1", "N - 2")], (blur,))
     >>> arrays = Array("A", ("N",)), Array("B", ("N",))
-    >>> reach_of(model(Scop(("N",), ("N > 9",), arrays, body)), ["A", "B"], "B", {})
-    Reach(cells=((-1, 2),), border=(2,))
+    >>> halo_of(model(Scop(("N",), ("N > 9",), arrays, body)), ["A", "B"], "B", {})
+    Halo(cells=((-1, 2),), border=(2,))
     """
     walk = _Walk(built, tuple(grids), values)
     walk.nodes(built.scop.body)
     found = walk.box(result)
     cells = tuple((min(0, each.lower or 0), max(0, each.upper or 0)) for each in found)
-    return Reach(cells, tuple(_borders(built, walk.rank)))
+    return Halo(cells, tuple(_borders(built, walk.rank)))
 
 
 @dataclass(slots=True)

@@ -6,8 +6,16 @@ them. docs/scale.md describes the data movement.
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from gpucodegen.interop.dask.blocks import blockwise, map_blocks, reduce
 from gpucodegen.interop.dask.products import conv2d, matmul
-from gpucodegen.interop.dask.stencils import reach, stencil
+from gpucodegen.interop.dask.stencils import halo, stencil
 
-__all__ = ["blockwise", "conv2d", "map_blocks", "matmul", "reach", "reduce", "stencil"]
+__all__ = ["blockwise", "conv2d", "halo", "map_blocks", "matmul", "reduce", "stencil"]
+
+
+def __getattr__(name: str) -> NoReturn:
+    if name == "reach":
+        raise AttributeError("gpucodegen.dask.reach is gpucodegen.dask.halo")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)

@@ -19,17 +19,17 @@ from gpucodegen import errors
 from gpucodegen.calls.function import Function
 from gpucodegen.interop.dask.blocks import Shipped, dtype_of
 from gpucodegen.interop.functional import Functional, Source
-from gpucodegen.tiling.proof.halos import Reach, Unbounded, reach_of
+from gpucodegen.tiling.proof.halos import Halo, Unbounded, halo_of
 
 
-def reach(function: Function, arguments: Sequence[Any] = ()) -> Reach:
+def halo(function: Function, arguments: Sequence[Any] = ()) -> Halo:
     """The halo of the one output grid in the input grids.
 
     ``arguments``: those of a call, of which numbers matter, such as the number of
     steps. Raises NoStencil.
 
     >>> import gpucodegen as gcg
-    >>> reach(gcg.compile('''
+    >>> halo(gcg.compile('''
     ... func.func @blur(%a: memref<?xf32>, %b: memref<?xf32>) {
     ...   %c0 = arith.constant 0 : index
     ...   %n = memref.dim %a, %c0 : memref<?xf32>
@@ -42,11 +42,11 @@ def reach(function: Function, arguments: Sequence[Any] = ()) -> Reach:
     ...   return
     ... }
     ... ''', target="cpu").blur)
-    Reach(cells=((-2, 1),), border=(2,))
+    Halo(cells=((-2, 1),), border=(2,))
     """
     sources = Functional(function).sources()
     try:
-        return _reach(function, sources[place_of(function, sources)], arguments)
+        return _halo(function, sources[place_of(function, sources)], arguments)
     except Unbounded as problem:
         raise errors.NoStencil(function=function.name, reason=str(problem)) from None
 
@@ -65,7 +65,7 @@ def place_of(function: Function, sources: Sequence[Source]) -> int:
     return 0
 
 
-def _reach(function: Function, source: Source, arguments: Sequence[Any]) -> Reach:
+def _halo(function: Function, source: Source, arguments: Sequence[Any]) -> Halo:
     from gpucodegen.compiling.pipeline import front_passes
     from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
     from gpucodegen.passes.framework.base import run_pipeline
@@ -102,7 +102,7 @@ def _reach(function: Function, source: Source, arguments: Sequence[Any]) -> Reac
     first, *others = (shapes[name] for name in grids)
     alike = (f"{a} = {b}" for one in others for a, b in zip(first, one, strict=True))
     scop = replace(lifted.scop, context=(*lifted.scop.context, *alike))
-    return reach_of(model(scop), grids, names[out], numbers)
+    return halo_of(model(scop), grids, names[out], numbers)
 
 
 CHECKS = frozenset({"check-bounds", "check-reads", "check-effects"})
@@ -150,7 +150,7 @@ def stencil(
     grid: elements that it does not write, at the border, keep their values.
 
     ``together``: steps between two halo exchanges. The halo is as deep as values travel
-    in that many steps: `reach` computes it from the accesses and dependences of the
+    in that many steps: `halo` computes it from the accesses and dependences of the
     function. More steps move the same elements less often, and compute some twice.
 
     Raises NoStencil if values travel along a whole axis, or elements are not treated
@@ -164,7 +164,7 @@ def stencil(
     sources = Functional(function).sources()
     chosen = place_of(function, sources)
     order = _order(function, sources[chosen], 1 + len(others), len(numbers))
-    found = reach(function, _with_numbers(order, numbers))
+    found = halo(function, _with_numbers(order, numbers))
     called, dtype = Shipped.of(function, chosen), dtype_of(function, chosen)
     while steps:
         count = min(steps, together)
