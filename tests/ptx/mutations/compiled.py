@@ -204,7 +204,7 @@ COMPILED = [
         "elementwise",
         "guard dropped",
         (RACE, OUT_OF_BOUNDS),
-        (put(r"@%p\d+ bra", "bra"),),
+        (put(r"@%p\d+ bra[^;]*;", ""),),
     ),
     (
         "stencil",
