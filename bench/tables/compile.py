@@ -14,6 +14,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
@@ -43,7 +44,7 @@ def compiled(name: str, arch: str) -> dict[str, str]:
     """The PTX of a kernel of the benchmark at its measured size."""
     kernel = KERNELS[name]
     source = kernel.program(kernel.large)
-    options = {**kernel.options, "target": "cuda", "arch": arch}
+    options: dict[str, Any] = {**kernel.options, "target": "cuda", "arch": arch}
     return gcg.compile(source, **options).assembly(kernel.entry)
 
 
@@ -68,7 +69,9 @@ def _with_front_end(front_end: str, call: Callable[[], object]) -> object:
 
 def _naive_product() -> object:
     """The PTX of a product in three loops."""
-    from numba import cuda, types
+    from numba import types
+
+    cuda: Any = import_module("numba.cuda")
 
     def product(a: Any, b: Any, c: Any) -> None:
         i, j = cuda.grid(2)
@@ -78,7 +81,7 @@ def _naive_product() -> object:
                 total += a[i, k] * b[k, j]
             c[i, j] = total
 
-    matrix = types.float32[:, ::1]
+    matrix = types.Array(types.float32, 2, "C")
     return cuda.compile_ptx(product, (matrix, matrix, matrix), cc=(8, 0))
 
 

@@ -63,8 +63,9 @@ class _Variables:
 
 def _free(memory: ref[Memory], places: Sequence[int]) -> None:
     known = memory()
-    for address in places if known is not None else ():
-        known.free(address)
+    if known is not None:
+        for address in places:
+            known.free(address)
 
 
 class Module:

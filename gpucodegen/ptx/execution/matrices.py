@@ -199,8 +199,8 @@ def summed(product: Array, addend: Array, form: SummedProduct) -> Array:
 
 def _whole(value: Value, lanes: int) -> Array:
     """A value with an element for each lane."""
-    is_whole = isinstance(value, np.ndarray) and value.shape == (lanes,)
-    return value if is_whole else np.broadcast_to(value, lanes)
+    given: Array = np.asarray(value)
+    return given if given.shape == (lanes,) else np.broadcast_to(given, lanes)
 
 
 LANES = 128
