@@ -183,7 +183,9 @@ def _check_threads(kernel: KernelAccesses, found: Sequence[_Split]) -> list[int]
             flat = flat * width + (value - low)
         return flat
 
-    accesses = [(s.use.access, cells(v), t) for s, (v, t) in zip(found, tables, strict=True)]
+    accesses = [
+        (s.use.access, cells(v), t) for s, (v, t) in zip(found, tables, strict=True)
+    ]
     writes = ((where, threads) for access, where, threads in accesses if access.writes)
     owners = Owners.of(prod(widths), writes)
     for access, where, threads in accesses:
@@ -247,9 +249,7 @@ def _total(one: Sum, values: dict[str, Integers], shape: tuple[int, ...]) -> Int
     return total
 
 
-def _check_blocks(
-    kernel: KernelAccesses, split: _Split, widths: Sequence[int]
-) -> None:
+def _check_blocks(kernel: KernelAccesses, split: _Split, widths: Sequence[int]) -> None:
     """G = G' implies B = B', and the values of G are at least w apart.
 
     Dimensions that share variables are enumerated together; G = G' in these implies

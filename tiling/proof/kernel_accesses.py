@@ -175,6 +175,12 @@ def uses_in(
                 pass
 
 
+def are_updates(uses: Sequence[Use]) -> bool:
+    """Whether some accesses are atomic updates of one kind, which never race."""
+    kinds = {use.access.atomic for use in uses}
+    return len(kinds) == 1 and kinds != {""}
+
+
 def points(
     kernel: KernelAccesses, ranges: Sequence[tuple[str, Integers]]
 ) -> tuple[dict[str, Integers], tuple[int, ...]]:
@@ -183,9 +189,7 @@ def points(
     if prod(shape) > MOST_POINTS:
         raise UndecidedError("too many points")
     inner = (1,) * len(ranges)
-    found = {
-        name: value.reshape(-1, *inner) for name, value in kernel.indices.items()
-    }
+    found = {name: value.reshape(-1, *inner) for name, value in kernel.indices.items()}
     for axis, (name, values) in enumerate(ranges, 1):
         found[name] = values.reshape(
             *(-1 if d == axis else 1 for d in range(len(shape)))

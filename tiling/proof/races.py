@@ -85,9 +85,7 @@ class Race:
         return f"{self.reason}: {shown}" if shown else self.reason
 
 
-def races(
-    model: Model, decided: frozenset[str] = frozenset()
-) -> tuple[Race, ...]:
+def races(model: Model, decided: frozenset[str] = frozenset()) -> tuple[Race, ...]:
     """The races of a kernel, at most one per rule and pair of statement groups.
 
     ``decided``: arrays that break no rule on conflicts (see `enumeration`).
