@@ -160,8 +160,8 @@ class Program:
                 body = self.steps(node.body, fixed)
                 yield Branch(constraints, body, self.steps(node.orelse, fixed))
             case _:
-                uses = uses_in((node,))
-                yield from (self._site(u, fixed) for u in uses if self._counts(u))
+                uses = (u for u in uses_in((node,)) if u.access.array in self.arrays)
+                yield from (self._site(use, fixed) for use in uses)
 
     def _control(
         self, text: str, known: frozenset[str], *, is_constraint: bool
@@ -173,14 +173,6 @@ class Program:
         if not variables <= self.kernel.blocks.keys():
             raise UndecidedError(text)
         self.control.add((text, is_constraint))
-
-    def _counts(self, use: Use) -> bool:
-        of, is_asked = use.statement, use.access.array in self.arrays
-        if of.tag or of.phase or of.bulk or of.joined:
-            raise UndecidedError(f"{of.name} is of an engine or has a tag")
-        if of.grouped and use.access.writes != is_asked:
-            raise UndecidedError(f"{of.name} copies from or to other memory")
-        return is_asked
 
     def _site(self, use: Use, fixed: frozenset[str]) -> Site:
         known = self.kernel.threads.keys() | {loop.name for loop in use.loops}

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from gpucodegen.tiling.machine.gpu.devices import WARP
-from gpucodegen.tiling.model.isl_evaluation import UndecidedError, evaluated
+from gpucodegen.tiling.model.isl_evaluation import Integers, UndecidedError, evaluated
 from gpucodegen.tiling.model.scop import Barrier, Commit, GroupWait
 from gpucodegen.tiling.proof.block_program import (
     Branch,
@@ -23,6 +23,7 @@ from gpucodegen.tiling.proof.block_program import (
 )
 from gpucodegen.tiling.proof.cell_owners import Owners
 from gpucodegen.tiling.proof.kernel_accesses import (
+    Budget,
     KernelAccesses,
     Mask,
     are_updates,
@@ -82,7 +83,9 @@ class Walk:
 
     kernel: KernelAccesses
     sites: Sequence[Site]
-    count: int = 0
+    steps: int = 0
+    budget: Budget = field(default_factory=Budget)
+    variables: dict[str, Integers] = field(init=False)
     masks: list[Mask] = field(default_factory=list[Mask])
     mask_numbers: dict[bytes, int] = field(default_factory=dict[bytes, int])
     tables: dict[object, Table] = field(default_factory=dict[object, Table])
@@ -95,6 +98,9 @@ class Walk:
     """The accesses since the last fence of any kind."""
     uncommitted: list[Event] = field(default_factory=list[Event])
     groups: list[_CommitGroup] = field(default_factory=list[_CommitGroup])
+
+    def __post_init__(self) -> None:
+        self.variables = self.kernel.indices
 
     def run(self, program: Sequence[Step], block: Mapping[str, int]) -> None:
         """Raise UndecidedError unless a block with these variables obeys the rules."""
@@ -111,18 +117,18 @@ class Walk:
         self, program: Sequence[Step], values: Mapping[str, int], mask: Mask
     ) -> None:
         for step in program:
-            self.count += 1
-            if self.count > MOST_STEPS:
+            self.steps += 1
+            if self.steps > MOST_STEPS:
                 raise UndecidedError("too many steps")
             match step:
                 case Site():
                     self._access(step, values, mask)
                 case WalkedLoop(range=each, body=body):
                     for value in each.values(values).tolist():
-                        self.count += 1
+                        self.steps += 1
                         self._execute(body, {**values, each.name: value}, mask)
                 case Branch(constraints=constraints):
-                    known = {**values, **self.kernel.indices}
+                    known = {**values, **self.variables}
                     taken = held(constraints, known, mask.shape)
                     for body, some in ((step.body, taken), (step.orelse, ~taken)):
                         if (mask & some).any():
@@ -196,6 +202,7 @@ class Walk:
             uses = [self.sites[event[0]].use for event in same]
             if not are_updates(uses) and any(use.access.writes for use in uses):
                 tables = [(u, *self._table(e)) for u, e in zip(uses, same, strict=True)]
+                self.budget.spend(cells + sum(threads.size for *_, threads in tables))
                 written = (
                     (where, threads // size)
                     for use, where, threads in tables
@@ -244,6 +251,7 @@ class Walk:
         under_way: Sequence[Event],
         arrived: Sequence[Event],
     ) -> None:
+        self.budget.spend(cells * (2 + len(under_way)))
         owners = Owners.of(cells, map(self._table, arrived))
         copied = np.zeros(cells, np.int64)
         for event in under_way:
@@ -255,6 +263,7 @@ class Walk:
         for event in segment:
             if not self.sites[event[0]].is_copy:
                 where, threads = self._table(event)
+                self.budget.spend(threads.size)
                 owners.check(where, threads)
                 if copied[where].any():
                     raise UndecidedError("a cell is used while it is copied")
@@ -263,7 +272,9 @@ class Walk:
         if event not in self.tables:
             site, key, number = event
             if event[:2] not in self.tables:
-                self.tables[event[:2]] = table_of(self.kernel, self.sites[site], key)
+                table = table_of(self.kernel, self.sites[site], key)
+                self.budget.spend(table[0].size)
+                self.tables[event[:2]] = table
             cells, threads = self.tables[event[:2]]
             kept = self.masks[number][threads]
             is_whole = bool(kept.all())

@@ -48,6 +48,7 @@ from gpucodegen.tiling.model.isl_evaluation import (
 from gpucodegen.tiling.model.scop import Loop
 from gpucodegen.tiling.proof.kernel_accesses import (
     MOST_POINTS,
+    Budget,
     KernelAccesses,
     Use,
     check_bounds,
@@ -57,7 +58,7 @@ from gpucodegen.tiling.proof.kernel_accesses import (
     steps,
 )
 
-MOST_CELLS = 1 << 24
+MOST_CELLS = 1 << 22
 """Cells of a tile, as a table of owners."""
 
 
@@ -168,7 +169,8 @@ def _split(use: Use, sums: Sequence[Sum], met: frozenset[str]) -> _Split:
 
 def _check_threads(kernel: KernelAccesses, found: Sequence[_Split]) -> list[int]:
     """H = H' implies T = T'; the widths w of H."""
-    tables = [_offsets(kernel, split) for split in found]
+    budget = Budget()
+    tables = [_offsets(kernel, split, budget) for split in found]
     rank = len(found[0].tile)
     reached = [values for values, threads in tables if threads.size]
     lows = [min((int(v[d].min()) for v in reached), default=0) for d in range(rank)]
@@ -194,7 +196,9 @@ def _check_threads(kernel: KernelAccesses, found: Sequence[_Split]) -> list[int]
     return widths
 
 
-def _offsets(kernel: KernelAccesses, split: _Split) -> tuple[Integers, Integers]:
+def _offsets(
+    kernel: KernelAccesses, split: _Split, budget: Budget
+) -> tuple[Integers, Integers]:
     """H of all threads and iterations (by dimension), and the threads."""
     use = split.use
     inner = [loop for loop in use.loops if loop not in split.outer]
@@ -213,6 +217,7 @@ def _offsets(kernel: KernelAccesses, split: _Split) -> tuple[Integers, Integers]
     }.union(*(_variables(t) for c in decided for t in c.constraints or ()))
     ranges = [(l.name, _constant_range(l)) for l in inner if l.name in mentioned]
     values, shape = points(kernel, [*ranges, *spans(use.access)])
+    budget.spend(prod(shape) * (len(split.offsets) + 1))
     mask = np.ones(shape, bool)
     for condition in decided:
         mask &= held(condition.constraints or (), values, shape) == condition.holds

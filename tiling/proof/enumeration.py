@@ -117,8 +117,8 @@ def _check_blocks(kernel: KernelAccesses, arrays: frozenset[str]) -> None:
 
     Blocks for which all control has the same values execute the same program.
     """
-    if not all(map(_is_covered, walk(kernel.body))):
-        raise UndecidedError("a fence of another kind")
+    if not all(_is_covered(node, arrays) for node in walk(kernel.body)):
+        raise UndecidedError("a fence or copy of another kind")
     program = Program(kernel, arrays)
     body = program.steps(kernel.body, frozenset())
     done = Walk(kernel, program.sites)
@@ -126,7 +126,11 @@ def _check_blocks(kernel: KernelAccesses, arrays: frozenset[str]) -> None:
         done.run(body, block)
 
 
-def _is_covered(node: Node) -> bool:
+def _is_covered(node: Node, arrays: frozenset[str]) -> bool:
+    """Whether it is no fence or copy that `Walk` does not know.
+
+    Copies must write to the arrays, and read only others, so that each is an event.
+    """
     match node:
         case Barrier():
             is_whole = node.lanes in (None, ALL_LANES)
@@ -137,5 +141,12 @@ def _is_covered(node: Node) -> bool:
             return not node.bulk and not node.reads
         case Wait() | ProxyFence():
             return False
-        case Loop() | If() | Statement():
+        case Statement(grouped=True):
+            into = {access.array for access in node.accesses if access.writes}
+            out = {access.array for access in node.accesses if not access.writes}
+            is_plain = not (node.tag or node.phase or node.bulk or node.joined)
+            return is_plain and bool(into) and into <= arrays and not out & arrays
+        case Statement():
+            return not (node.tag or node.phase or node.bulk or node.joined)
+        case Loop() | If():
             return True

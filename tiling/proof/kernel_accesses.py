@@ -37,6 +37,7 @@ from gpucodegen.tiling.model.scop import (
     Scop,
     Statement,
     Wait,
+    loops,
     walk,
 )
 
@@ -45,7 +46,9 @@ Mask: TypeAlias = NDArray[np.bool_]
 MOST_THREADS = 1024
 """Threads of a block on all GPUs (CUDA C++ Programming Guide, Compute Capabilities)."""
 MOST_POINTS = 1 << 20
-"""Elements of an array above which isl is faster."""
+"""Elements of one array of values."""
+MOST_WORK = 1 << 25
+"""Elements of all arrays of one proof: about as much time as isl takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +110,13 @@ class KernelAccesses:
             if isinstance(node, Loop) and (_is_fixed(node) or not _is_counted(node)):
                 raise UndecidedError(f"loop {node.name}")
         arrays = {array.name: array for array in scop.arrays}
-        return KernelAccesses(blocks, threads, body, arrays, tuple(uses_in(body)))
+        uses = tuple(uses_in(body))
+        variables = {loop.name for loop in loops(scop.body)}
+        for use in uses:
+            local = [name for name, _ in use.access.span]
+            if len(set(local) - variables) < len(local):
+                raise UndecidedError("local iterators with names of loops")
+        return KernelAccesses(blocks, threads, body, arrays, uses)
 
     @property
     def count(self) -> int:
@@ -153,24 +162,37 @@ def _extent(loop: Loop) -> int:
     return int(upper)
 
 
+@dataclass(slots=True)
+class Budget:
+    """What is left of the elements that a proof may compute."""
+
+    left: int = MOST_WORK
+
+    def spend(self, elements: int) -> None:
+        """Raise UndecidedError where too many elements were computed."""
+        self.left -= elements
+        if self.left < 0:
+            raise UndecidedError("too much to enumerate")
+
+
 def uses_in(
     body: Sequence[Node],
-    loops: tuple[Loop, ...] = (),
+    around: tuple[Loop, ...] = (),
     conditions: tuple[Condition, ...] = (),
 ) -> Iterator[Use]:
     """The accesses in a body, in textual order."""
     for node in body:
         match node:
             case Loop():
-                yield from uses_in(node.body, (*loops, node), conditions)
+                yield from uses_in(node.body, (*around, node), conditions)
             case If(constraints=known):
                 inside = (*conditions, Condition(known, holds=True))
-                yield from uses_in(node.body, loops, inside)
+                yield from uses_in(node.body, around, inside)
                 outside = (*conditions, Condition(known, holds=False))
-                yield from uses_in(node.orelse, loops, outside)
+                yield from uses_in(node.orelse, around, outside)
             case Statement():
                 for access in node.accesses:
-                    yield Use(access, node, loops, conditions)
+                    yield Use(access, node, around, conditions)
             case Barrier() | Wait() | Commit() | GroupWait() | ProxyFence():
                 pass
 
@@ -204,7 +226,10 @@ def spans(access: Access) -> list[tuple[str, Integers]]:
     found = [(name, formula(str(upper))) for name, upper in access.span]
     if any(upper.variables for _, upper in found):
         raise UndecidedError("a span that is not constant")
-    return [(name, steps(0, upper.value({}), 1)) for name, upper in found]
+    ranges = [(name, steps(0, int(upper.value({})), 1)) for name, upper in found]
+    if not all(values.size for _, values in ranges):
+        raise UndecidedError("an access without cells")
+    return ranges
 
 
 def steps(lower: int, upper: int, step: int) -> Integers:
