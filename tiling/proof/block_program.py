@@ -117,12 +117,9 @@ class Branch:
 Step: TypeAlias = "Site | WalkedLoop | Branch | Barrier | Commit | GroupWait"
 
 
-def _is_fence(node: Node) -> bool:
-    return isinstance(node, Barrier | Commit | GroupWait)
-
-
 def _has_fence(node: Node) -> bool:
-    return any(map(_is_fence, walk((node,))))
+    fences = Barrier | Commit | GroupWait
+    return any(isinstance(inner, fences) for inner in walk((node,)))
 
 
 @dataclass(slots=True)
@@ -146,9 +143,8 @@ class Program:
             case Barrier() | Commit() | GroupWait():
                 yield node
             case Loop() if _has_fence(node):
-                known = fixed
                 for text in (*node.lowers, *node.uppers):
-                    self._control(text, known, is_constraint=False)
+                    self._control(text, fixed, is_constraint=False)
                 body = self.steps(node.body, fixed | {node.name})
                 yield WalkedLoop(Range.of(node), body)
             case If(constraints=constraints) if _has_fence(node):
