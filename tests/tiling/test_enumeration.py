@@ -90,6 +90,13 @@ def guarded(text: str, *body: Node) -> If:
     return If((text,), body)
 
 
+def tiles(cell: str, name: str = "k") -> Loop:
+    """Each block writes three tiles of ``y``."""
+    store = Statement(f"tile {name}", (write("y", cell),))
+    return Loop(name, "0", "3", body=(store,))
+
+
+STRIDED = "64*((b + 4*{}) mod 16) + t"
 WARP = Barrier(lanes=(1 << 32) - 1)
 ACROSS, BESIDE = (
     "64*(k mod 2) + 63 - t",
@@ -113,6 +120,8 @@ PIPELINE = (
         (loop(copy(), Commit(), GroupWait(1), Barrier(), use("t + 128")), END),
         (loop(guarded("1 - b >= 0", Barrier()), put("t"), upper="3 - b"),),
         PIPELINE,
+        (tiles(STRIDED.format("k")), tiles(STRIDED.format("q"), "q")),
+        (tiles("512*b + 3*t + k"),),
     ],
 )
 def test_both_prove(body: tuple[Node, ...]) -> None:
@@ -140,6 +149,10 @@ def test_both_prove(body: tuple[Node, ...]) -> None:
         (Statement("global", (write("y", "32*b + t"),)),),
         (Statement("global", (write("y", "64*b + floor(t/2)"),)),),
         (Statement("half", (write("y", "64*floor(b/2) + t"),)),),
+        (tiles(STRIDED.format("k")), tiles(STRIDED.format("q") + " + 1", "q")),
+        (tiles("64*b + 64*k + t"),),
+        (tiles("64*((b + k) mod 8) + t"),),
+        (tiles("128*b + t + k"),),
     ],
 )
 def test_both_refuse(body: tuple[Node, ...]) -> None:
