@@ -33,7 +33,7 @@ from gpucodegen.tiling.model.scop import (
     write,
 )
 from gpucodegen.tiling.proof.enumeration import proven
-from gpucodegen.tiling.proof.races import races
+from gpucodegen.tiling.proof.races import PROOF, races
 
 EXTENTS = Array("g", (32,)), Array("s", (32,), scope=("b",))
 
@@ -260,7 +260,7 @@ def disagreements(seed: int, tried: int, wanted: int) -> list[Scop]:
     """Of some pipelines those that isl does not prove, though enumeration does."""
     decided = [s for s in pipelines(seed, tried) if proven(s).is_complete]
     assert len(decided) >= wanted
-    return [scop for scop in decided if races(model(scop))]
+    return [scop for scop in decided if races(model(scop, PROOF))]
 
 
 def test_pipelines_that_are_proven_are_proven_by_isl() -> None:
