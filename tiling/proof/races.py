@@ -85,8 +85,10 @@ class Race:
         return f"{self.reason}: {shown}" if shown else self.reason
 
 
-def races(model: Model) -> tuple[Race, ...]:
+def races(model: Model, decided: frozenset[str] = frozenset()) -> tuple[Race, ...]:
     """The races of a kernel, at most one per rule and pair of statement groups.
+
+    ``decided``: arrays that break no rule on conflicts (see `enumeration`).
 
     >>> from gpucodegen.tiling.model.relations import model
     >>> from gpucodegen.tiling.model.scop import Array, Barrier, Loop, Scop, nest, read
@@ -109,7 +111,7 @@ def races(model: Model) -> tuple[Race, ...]:
     return (
         *_divergent_barriers(model),
         *unfinished_copies(model),
-        *_conflicting(model),
+        *_conflicting(model, decided),
     )
 
 
@@ -117,7 +119,7 @@ PROOF = Limits(2_000_000, 128_000_000)
 """A proof may cost more than an analysis: without it nothing is compiled."""
 
 
-def _conflicting(model: Model) -> Iterator[Race]:
+def _conflicting(model: Model, decided: frozenset[str]) -> Iterator[Race]:
     groups, transfers = groups_of(model), Transfers(model)
     commits = CommitGroups(model)
     fences = [
@@ -131,7 +133,7 @@ def _conflicting(model: Model) -> Iterator[Race]:
     for (i, first), (j, second) in product(enumerate(groups), enumerate(groups)):
         sure = [fence for fence in fences if _is_sure(fence, first, second)]
         pair = GroupPair(model, first, second, sure, transfers, commits, mbarriers)
-        for array in sorted(first.arrays & second.arrays):
+        for array in sorted((first.arrays & second.arrays) - decided):
             if not _private(model, pair, array):
                 yield from _broken_rules(pair, array, symmetric=i <= j)
         if first.copies and i == j:

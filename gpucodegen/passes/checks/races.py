@@ -42,6 +42,7 @@ from gpucodegen.tiling.model.relations import Model, model
 from gpucodegen.tiling.model.scop import statements
 from gpucodegen.tiling.proof.async_copies import unmatched_waits
 from gpucodegen.tiling.proof.dependences import dependences
+from gpucodegen.tiling.proof.enumeration import proven
 from gpucodegen.tiling.proof.liveness import LoopKind, loop_verdicts, nested_loops
 from gpucodegen.tiling.proof.mbarriers import NotModelledError
 from gpucodegen.tiling.proof.races import PROOF, Race, races, unfinished_copies
@@ -145,15 +146,26 @@ def _failures(
 ) -> Iterator[errors.CompileError]:
     if op.name == "gpu.func" or any(inner.name in TRANSFERS for inner in op.walk()):
         lifted = lift_function(op, surroundings)
-        built = model(lifted.scop, PROOF)
-        found = races(built)
-        for race in sorted(found, key=lambda r: r.witness is None):
-            if race.rule != "unfinished":
-                yield _race_error(race, lifted, op)
-        unfinished = [race for race in found if race.rule == "unfinished"]
-        yield from unpaired(op, built, unfinished)
+        verdict = proven(lifted.scop)
+        if verdict.is_complete:
+            yield from _counts(op)
+        else:
+            yield from _broken_rules(op, lifted, verdict.arrays)
     if op.name == "func.func":
         yield from _parallel_loops(op, surroundings)
+
+
+def _broken_rules(
+    op: Operation, lifted: Lifted, decided: frozenset[str]
+) -> Iterator[errors.CompileError]:
+    """The errors that isl finds; ``decided``: arrays that break no rule."""
+    built = model(lifted.scop, PROOF)
+    found = races(built, decided)
+    for race in sorted(found, key=lambda r: r.witness is None):
+        if race.rule != "unfinished":
+            yield _race_error(race, lifted, op)
+    unfinished = [race for race in found if race.rule == "unfinished"]
+    yield from unpaired(op, built, unfinished)
 
 
 _ENGINES = ("nvgpu.mbarrier.", "nvgpu.tma.async.", "nvgpu.warpgroup.")

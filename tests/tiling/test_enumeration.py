@@ -1,0 +1,272 @@
+"""What enumeration of one block proves, a simulation and isl must find, too."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from test_random_kernels import kernels, simulated
+from tiling_nests import nests
+
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.model.scop import (
+    Access,
+    AccessKind,
+    Array,
+    Barrier,
+    Commit,
+    GroupWait,
+    If,
+    Loop,
+    Node,
+    ProxyFence,
+    Role,
+    Scop,
+    Statement,
+    Tag,
+    Wait,
+    nest,
+    read,
+    write,
+)
+from gpucodegen.tiling.proof.enumeration import proven
+from gpucodegen.tiling.proof.races import PROOF, races
+
+EXTENTS = Array("g", (32,)), Array("s", (32,), scope=("b",))
+
+
+def is_sound(scop: Scop) -> bool:
+    known = replace(scop, arrays=EXTENTS)
+    return not (proven(known).is_complete and simulated(known))
+
+
+@settings(nests, max_examples=150)
+@given(kernels())
+def test_random_kernels_that_are_proven_have_no_race(scop: Scop) -> None:
+    assert is_sound(scop)
+
+
+@pytest.mark.slow
+@settings(nests, max_examples=2000)
+@given(kernels())
+def test_many_random_kernels_that_are_proven_have_no_race(scop: Scop) -> None:
+    assert is_sound(scop)
+
+
+GRID = (Loop("b", "0", "4", role=Role.BLOCK), Loop("t", "0", "64", role=Role.THREAD))
+TILE = "64*(k mod 2) + t", "64*((k + 1) mod 2) + t"
+ARRAYS = (
+    Array("x", (4, 1024)),
+    Array("y", (4096,)),
+    Array("s", (256,), scope=("b",)),
+)
+
+
+def kernel(*body: Node) -> Scop:
+    return Scop(arrays=ARRAYS, body=nest(GRID, body))
+
+
+def loop(*body: Node, upper: str = "6") -> Loop:
+    return Loop("k", "0", upper, body=body)
+
+
+def copy(cell: str = TILE[0], name: str = "copy") -> Statement:
+    moved = read("x", "b", "64*k + t"), write("s", cell)
+    return Statement(name, moved, grouped=True)
+
+
+def use(cell: str, name: str = "use") -> Statement:
+    return Statement(name, (read("s", cell), write("y", "64*b + t")))
+
+
+def put(cell: str, name: str = "put") -> Statement:
+    return Statement(name, (write("s", cell),))
+
+
+def guarded(text: str, *body: Node) -> If:
+    return If((text,), body)
+
+
+def tiles(cell: str, name: str = "k") -> Loop:
+    """Each block writes three tiles of ``y``."""
+    store = Statement(f"tile {name}", (write("y", cell),))
+    return Loop(name, "0", "3", body=(store,))
+
+
+STRIDED = "64*((b + 4*{}) mod 16) + t"
+WARP = Barrier(lanes=(1 << 32) - 1)
+ACROSS, BESIDE = (
+    "64*(k mod 2) + 63 - t",
+    "64*(k mod 2) + 32*floor(t/32) + 31 - (t mod 32)",
+)
+END = GroupWait(0)
+PIPELINE = (
+    loop(guarded("4 - k >= 0", copy(TILE[1])), Commit(), GroupWait(1), Barrier()),
+    END,
+)
+
+
+@pytest.mark.cases(
+    "body",
+    [
+        (loop(put(TILE[0]), Barrier(), use(ACROSS), Barrier()),),
+        (loop(put(TILE[0]), Barrier(), use(ACROSS)),),
+        (loop(put(TILE[0]), WARP, use(BESIDE), WARP),),
+        (loop(put(TILE[0]), guarded("31 - t >= 0", WARP), Barrier(), use(ACROSS)),),
+        (loop(copy(), Commit(), GroupWait(0), Barrier(), use(ACROSS)),),
+        (loop(copy(), Commit(), GroupWait(1), Barrier(), use("t + 128")), END),
+        (loop(guarded("1 - b >= 0", Barrier()), put("t"), upper="3 - b"),),
+        PIPELINE,
+        (tiles(STRIDED.format("k")), tiles(STRIDED.format("q"), "q")),
+        (tiles("512*b + 3*t + k"),),
+    ],
+)
+def test_both_prove(body: tuple[Node, ...]) -> None:
+    scop = kernel(*body)
+    assert proven(scop).is_complete
+    assert races(model(scop)) == ()
+
+
+@pytest.mark.cases(
+    "body",
+    [
+        (loop(put(TILE[0]), use(ACROSS), Barrier()),),
+        (loop(put("t"), Barrier(), use("63 - t")),),
+        (loop(put(TILE[0]), WARP, use(ACROSS), Barrier()),),
+        (loop(put(TILE[0]), guarded("31 - t >= 0", WARP), use(BESIDE), Barrier()),),
+        (guarded("30 - t >= 0", WARP),),
+        (guarded("32 - t >= 0", Barrier()),),
+        (loop(copy(), Commit(), GroupWait(1), Barrier(), use(ACROSS), Barrier()), END),
+        (loop(copy(), Commit(), Barrier(), GroupWait(0), use(ACROSS), Barrier()),),
+        (loop(copy(), GroupWait(0), Barrier(), use(ACROSS), Barrier()),),
+        (loop(copy(), copy(name="again"), Commit(), GroupWait(0), Barrier()),),
+        (loop(copy(), Commit(), put(TILE[0]), GroupWait(0), Barrier()),),
+        (loop(copy("t"), Commit(), GroupWait(0)), put("63 - t")),
+        (loop(copy(TILE[0]), Commit(), GroupWait(1)),),
+        (Statement("global", (write("y", "32*b + t"),)),),
+        (Statement("global", (write("y", "64*b + floor(t/2)"),)),),
+        (Statement("half", (write("y", "64*floor(b/2) + t"),)),),
+        (tiles(STRIDED.format("k")), tiles(STRIDED.format("q") + " + 1", "q")),
+        (tiles("64*b + 64*k + t"),),
+        (tiles("64*((b + k) mod 8) + t"),),
+        (tiles("128*b + t + k"),),
+    ],
+)
+def test_both_refuse(body: tuple[Node, ...]) -> None:
+    scop = kernel(*body)
+    assert not proven(scop).is_complete
+    assert races(model(scop))
+
+
+TAG = Tag("y", ("0",))
+LANES = Barrier(lanes=1)
+EMPTY, SHADOW = (("l", "0"),), (("t", "1"),)
+UNKNOWN = If(None, (Barrier(),), uniform=True)
+
+
+@pytest.mark.cases(
+    "body",
+    [
+        (Wait(TAG),),
+        (ProxyFence(),),
+        (Barrier(of_grid=True),),
+        (LANES,),
+        (Barrier(lanes=(1 << 32) - 1, alone=True),),
+        (Commit(bulk=True),),
+        (GroupWait(0, bulk=True),),
+        (GroupWait(0, reads=True),),
+        (UNKNOWN,),
+        (Statement("tagged", (write("s", "t"),), tag=TAG), Wait(TAG)),
+        (Statement("bulk", (write("s", "t"),), grouped=True, bulk=True),),
+        (Statement("joined", (write("s", "t"),), joined=True),),
+        (Statement("somewhere", (write("s", None),)),),
+        (Statement("nowhere", (read("x", "b", "t"),), grouped=True), END),
+        (Statement("away", (read("s", "t"), write("y", "t")), grouped=True), END),
+        (Statement("empty", (Access("s", AccessKind.WRITE, ("l",), EMPTY),)),),
+        (Statement("shadow", (Access("s", AccessKind.WRITE, ("t",), SHADOW),)),),
+        (Loop("k", "0", "t", body=(Barrier(),)),),
+        (Loop("k", "0", (), body=(put("t"),)),),
+        (Loop("k", "0", "8", opaque=True, body=(put("t"),)),),
+    ],
+)
+def test_other_kernels_are_left_to_isl(body: tuple[Node, ...]) -> None:
+    assert not proven(kernel(*body)).is_complete
+
+
+def test_parameters_and_unknown_extents_are_left_to_isl() -> None:
+    body = nest(GRID, (put("t"),))
+    assert proven(Scop(arrays=ARRAYS, body=body)).is_complete
+    assert not proven(Scop(("N",), arrays=ARRAYS, body=body)).arrays
+    unknown = (*ARRAYS[:2], Array("s", (None,), scope=("b",)))
+    assert not proven(Scop(arrays=unknown, body=body)).arrays
+    ordered = (*ARRAYS[:2], replace(ARRAYS[2], ordered=True))
+    assert not proven(Scop(arrays=ordered, body=body)).arrays
+
+
+def test_arrays_are_decided_one_by_one() -> None:
+    body = Statement("S", (write("y", "64*b + t"), write("s", "0")))
+    verdict = proven(kernel(body))
+    assert verdict.arrays == {"y"}
+    assert not verdict.is_complete
+    found = races(model(kernel(body)), verdict.arrays)
+    assert {race.witness.array for race in found if race.witness} == {"s"}
+
+
+@pytest.mark.cases(
+    ("kinds", "is_proven"),
+    [
+        ((("add", "t - t"), ("add", "0")), True),
+        ((("add", "0"), ("max", "0")), False),
+        ((("add", "0"), ("", "0")), False),
+        ((("add", "64*b + t"), ("", "64*b + t")), True),
+    ],
+)
+def test_atomic_updates(kinds: tuple[tuple[str, str], ...], *, is_proven: bool) -> None:
+    accesses = [
+        Access("y", AccessKind.WRITE, (cell,), atomic=kind) for kind, cell in kinds
+    ]
+    scop = kernel(Statement("S", tuple(accesses)))
+    assert proven(scop).is_complete == is_proven
+    assert (races(model(scop)) == ()) == is_proven
+
+
+CELLS = (*TILE, ACROSS, BESIDE, "t", "63 - t", "64*(k mod 3) + t", "t + 128")
+GUARDS = "31 - t >= 0", "4 - k >= 0", "1 - b >= 0", "t - 40 >= 0"
+
+
+def random_node(chosen: random.Random, name: str) -> Node:
+    """A write, a copy, a fence or a use, some under a condition."""
+    cell = chosen.choice(CELLS)
+    statements = copy(cell, name), use(cell, name), put(cell, name)
+    wait = GroupWait(chosen.choice([0, 0, 1, 2]))
+    nodes = *statements, Barrier(), WARP, Commit(), wait
+    (node,) = chosen.choices(nodes, [3, 2, 2, 5, 2, 4, 4])
+    is_guarded = chosen.random() < 0.15
+    return guarded(chosen.choice(GUARDS), node) if is_guarded else node
+
+
+def pipelines(seed: int, count: int) -> Iterator[Scop]:
+    """Random pipelines of writes, copies, fences and uses."""
+    chosen = random.Random(seed)
+    for _ in range(count):
+        body = [random_node(chosen, f"S{n}") for n in range(chosen.randint(3, 8))]
+        yield kernel(loop(*body), END, Barrier())
+
+
+def disagreements(seed: int, tried: int, wanted: int) -> list[Scop]:
+    """Of some pipelines those that isl does not prove, though enumeration does."""
+    decided = [s for s in pipelines(seed, tried) if proven(s).is_complete]
+    assert len(decided) >= wanted
+    return [scop for scop in decided if races(model(scop, PROOF))]
+
+
+def test_pipelines_that_are_proven_are_proven_by_isl() -> None:
+    assert disagreements(0, 400, 20) == []
+
+
+@pytest.mark.slow
+def test_many_pipelines_that_are_proven_are_proven_by_isl() -> None:
+    assert disagreements(1, 5_000, 250) == []

@@ -1,0 +1,301 @@
+"""Evaluation of the isl text of a `Scop` on integers and NumPy arrays.
+
+Index expressions and constraints become Python expressions by Python's own parser:
+``floor(a/n)`` is ``a // n`` and ``a mod n`` is ``a % n``, which round down in both
+languages, and ``a = b`` is ``a == b``.  Accepted are sums, products with an integer,
+``floor``, ``mod``, ``min`` and ``max``, and one comparison per constraint.  Where the
+precedence of ``mod`` or ``/`` would matter, parentheses are required; whatever else
+occurs raises `UndecidedError`.
+
+Arrays have elements of 64 bits.  Variables must be smaller than `LARGEST`; text whose
+value might then not fit is refused.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers: TypeAlias = NDArray[np.int64]
+Environment: TypeAlias = Mapping[str, int | Integers]
+
+LARGEST = 1 << 31
+"""Bound of the magnitude of a variable."""
+_FITS = 1 << 62
+
+
+class UndecidedError(Exception):
+    """A text or kernel that enumeration does not decide."""
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """An expression whose parts over some fixed variables are computed separately.
+
+    ``parts``: these maximal parts, by the names that stand for them in ``code``;
+    ``variables``: the other variables.
+    """
+
+    code: CodeType
+    parts: tuple[tuple[str, CodeType], ...]
+    variables: frozenset[str]
+
+    def value(self, values: Environment) -> Any:
+        """The value where ``values`` has the variables and the parts.
+
+        >>> formula("4*(k mod 2) + t", frozenset({"k"})).parts[0][0]
+        '4 * (k % 2)'
+        """
+        return evaluated(self.code, values)
+
+
+@lru_cache(maxsize=8192)
+def formula(
+    text: str, fixed: frozenset[str] = frozenset(), *, is_constraint: bool = False
+) -> Formula:
+    """Read an index, or a constraint, of isl.
+
+    >>> int(formula("floor((i - 3)/4) + (i mod 4)").value({"i": 2}))
+    1
+    >>> formula("2*i mod 4")
+    Traceback (most recent call last):
+    gpucodegen.tiling.model.isl_evaluation.UndecidedError: 2*i mod 4
+    """
+    parts: dict[str, ast.expr] = {}
+    node = _split(expression(text, is_constraint=is_constraint), fixed, parts)
+    coded = tuple((name, compiled(part)) for name, part in parts.items())
+    return Formula(compiled(node), coded, names(node).difference(parts))
+
+
+def evaluated(code: CodeType, values: Environment) -> Any:
+    return eval(code, _GLOBALS, values)  # noqa: S307 - only what `_Reader` accepts
+
+
+def compiled(node: ast.expr) -> CodeType:
+    """The code of an expression from `expression`."""
+    return compile(ast.fix_missing_locations(ast.Expression(node)), "isl", "eval")
+
+
+def names(node: ast.expr) -> frozenset[str]:
+    """The variables in an expression."""
+    found = (inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name))
+    return frozenset(found).difference(_FUNCTIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """constant + sum of factor * atom; the atoms are no sums, by their Python text."""
+
+    constant: int
+    factors: Mapping[str, int]
+    atoms: Mapping[str, ast.expr]
+
+
+@lru_cache(maxsize=8192)
+def sum_of(text: str) -> Sum:
+    """An index as a sum.
+
+    >>> sum_of("4*(i + 2*j) - (i mod 2) + 3").factors
+    {'i': 4, 'j': 8, 'i % 2': -1}
+    """
+    constant, factors, atoms = 0, dict[str, int](), dict[str, ast.expr]()
+    pending = [(expression(text), 1)]
+    while pending:
+        node, factor = pending.pop()
+        match node:
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                pending += [(right, factor), (left, factor)]
+            case ast.BinOp(left=left, op=ast.Sub(), right=right):
+                pending += [(right, -factor), (left, factor)]
+            case ast.UnaryOp(operand=operand):
+                pending.append((operand, -factor))
+            case ast.BinOp(left=left, op=ast.Mult(), right=right):
+                known, other = (left, right) if _is_number(left) else (right, left)
+                pending.append((other, factor * _number(known)))
+            case ast.Constant(value=int() as number):
+                constant += factor * number
+            case _:
+                key = ast.unparse(node)
+                atoms[key] = node
+                factors[key] = factors.get(key, 0) + factor
+    return Sum(constant, factors, atoms)
+
+
+def renamed(node: ast.expr, new: Mapping[str, str]) -> ast.expr:
+    """The expression with other names of variables."""
+    if isinstance(node, ast.Name):
+        return ast.Name(new.get(node.id, node.id), ast.Load())
+    return _with_children(node, lambda inner: renamed(inner, new))
+
+
+@lru_cache(maxsize=8192)
+def expression(text: str, *, is_constraint: bool = False) -> ast.expr:
+    """isl text as a Python expression."""
+    python = re.sub(r"\bmod\b", "%  ", re.sub(r"(?<![<>=!])=(?!=)", "==", text))
+    try:
+        node = ast.parse(python, mode="eval").body
+    except (SyntaxError, ValueError) as error:
+        raise UndecidedError(text) from error
+    read = _Reader(text, python)
+    if is_constraint:
+        if not isinstance(node, ast.Compare) or len(node.ops) != 1:
+            raise UndecidedError(text)
+        if not isinstance(node.ops[0], _COMPARISONS):
+            raise UndecidedError(text)
+        left, right = read.read(node.left), read.read(node.comparators[0])
+        return ast.Compare(left, node.ops, [right])
+    return read.read(node)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Checks an expression and copies it, with ``//`` for ``floor``."""
+
+    text: str
+    python: str
+
+    def read(self, node: ast.expr) -> ast.expr:
+        copied = self._copied(node)
+        if _magnitude(copied) >= _FITS:
+            raise UndecidedError(self.text)
+        return copied
+
+    def _copied(self, node: ast.expr) -> ast.expr:
+        match node:
+            case ast.Constant(value=int() as number) if not isinstance(number, bool):
+                return ast.Constant(number)
+            case ast.Name(id=name) if name not in _FUNCTIONS:
+                return ast.Name(name, ast.Load())
+            case ast.UnaryOp(op=ast.USub(), operand=inner):
+                return ast.UnaryOp(ast.USub(), self._copied(inner))
+            case ast.BinOp(left=left, op=ast.Add() | ast.Sub() as op, right=right):
+                return ast.BinOp(self._copied(left), op, self._copied(right))
+            case ast.BinOp(left=left, op=ast.Mult() as op, right=right) if _is_number(
+                left
+            ) or _is_number(right):
+                return ast.BinOp(self._copied(left), op, self._copied(right))
+            case ast.BinOp(left=left, op=ast.Mod() as op, right=right) if (
+                self._stands_alone(node) and self._is_divided(left, right)
+            ):
+                return ast.BinOp(self._copied(left), op, self._copied(right))
+            case ast.Call(
+                func=ast.Name(id="floor"),
+                args=[ast.BinOp(left=left, op=ast.Div(), right=right)],
+                keywords=[],
+            ) if self._is_divided(left, right):
+                return ast.BinOp(
+                    self._copied(left), ast.FloorDiv(), self._copied(right)
+                )
+            case ast.Call(
+                func=ast.Name(id="min" | "max" as name), args=[_, _, *_], keywords=[]
+            ):
+                return self._nested(name, node.args)
+            case _:
+                raise UndecidedError(self.text)
+
+    def _nested(self, name: str, args: list[ast.expr]) -> ast.expr:
+        """A minimum or maximum as calls of two arguments."""
+        first = self._copied(args[0])
+        if len(args) == 1:
+            return first
+        rest = self._nested(name, args[1:])
+        return ast.Call(ast.Name(name, ast.Load()), [first, rest], [])
+
+    def _is_divided(self, left: ast.expr, right: ast.expr) -> bool:
+        """Whether a dividend is a factor and its divisor a positive integer."""
+        is_factor = isinstance(left, ast.Name | ast.Call)
+        before, after = self._around(left)
+        is_factor = is_factor or (before == "(" and after == ")")
+        is_plain = isinstance(right, ast.Constant) and _is_number(right)
+        return is_factor and is_plain and 0 < _number(right) < LARGEST
+
+    def _stands_alone(self, node: ast.expr) -> bool:
+        """Whether only parentheses, commas and comparisons are beside an operation."""
+        before, after = self._around(node)
+        return before in "(,=<>" and after in "),=<>!"
+
+    def _around(self, node: ast.expr) -> tuple[str, str]:
+        """The characters before and after, none at the ends of the text."""
+        assert node.end_col_offset is not None
+        before = self.python[: node.col_offset].rstrip()
+        after = self.python[node.end_col_offset :].lstrip()
+        return before[-1:], after[:1]
+
+
+_FUNCTIONS = {"min": np.minimum, "max": np.maximum, "floor": np.floor}
+_GLOBALS: dict[str, Any] = {"__builtins__": {}, **_FUNCTIONS}
+_COMPARISONS = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
+
+
+def _split(
+    node: ast.expr, fixed: frozenset[str], parts: dict[str, ast.expr]
+) -> ast.expr:
+    """The expression with its maximal parts over fixed variables as variables."""
+    used = names(node)
+    if used and used <= fixed and not isinstance(node, ast.Compare):
+        name = ast.unparse(node)
+        parts[name] = node
+        return ast.Name(name, ast.Load())
+    if used.isdisjoint(fixed):
+        return node
+    return _with_children(node, lambda inner: _split(inner, fixed, parts))
+
+
+def _with_children(node: ast.expr, change: Callable[[ast.expr], ast.expr]) -> ast.expr:
+    match node:
+        case ast.BinOp(left=left, op=op, right=right):
+            return ast.BinOp(change(left), op, change(right))
+        case ast.UnaryOp(op=op, operand=operand):
+            return ast.UnaryOp(op, change(operand))
+        case ast.Call(func=function, args=args):
+            return ast.Call(function, [change(inner) for inner in args], [])
+        case ast.Compare(left=left, ops=ops, comparators=[right]):
+            return ast.Compare(change(left), ops, [change(right)])
+        case _:
+            return node
+
+
+def _is_number(node: ast.expr) -> bool:
+    match node:
+        case ast.Constant(value=int() as number):
+            return not isinstance(number, bool)
+        case ast.UnaryOp(op=ast.USub(), operand=inner):
+            return _is_number(inner)
+        case _:
+            return False
+
+
+def _number(node: ast.expr) -> int:
+    match node:
+        case ast.Constant(value=int() as number):
+            return number
+        case ast.UnaryOp(operand=inner):
+            return -_number(inner)
+        case _:
+            raise AssertionError(ast.dump(node))
+
+
+def _magnitude(node: ast.expr) -> int:
+    """A bound of the magnitudes of an expression and of its parts."""
+    match node:
+        case ast.Constant(value=int() as number):
+            return abs(number)
+        case ast.Name():
+            return LARGEST
+        case ast.UnaryOp(operand=inner):
+            return _magnitude(inner)
+        case ast.BinOp(left=left, op=op, right=right):
+            sizes = _magnitude(left), _magnitude(right)
+            return sizes[0] * sizes[1] if isinstance(op, ast.Mult) else sum(sizes)
+        case ast.Call(args=args):
+            return max(map(_magnitude, args))
+        case _:
+            raise AssertionError(ast.dump(node))

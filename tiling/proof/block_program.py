@@ -1,0 +1,261 @@
+"""The program of a block as enumeration walks it.
+
+`Program` makes the body of a `KernelAccesses` into steps: fences, the loops and
+branches that hold fences, and a `Site` for each access to some arrays.  Everything else
+is left out.  A fence is a barrier, a commit of copies or a wait for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from math import prod
+from types import CodeType
+from typing import TypeAlias
+
+import numpy as np
+
+from gpucodegen.tiling.model.isl_evaluation import (
+    Environment,
+    Formula,
+    Integers,
+    UndecidedError,
+    formula,
+)
+from gpucodegen.tiling.model.scop import (
+    Barrier,
+    Commit,
+    GroupWait,
+    If,
+    Loop,
+    Node,
+    walk,
+)
+from gpucodegen.tiling.proof.kernel_accesses import (
+    MOST_POINTS,
+    Condition,
+    KernelAccesses,
+    Use,
+    points,
+    spans,
+    steps,
+    uses_in,
+)
+
+MOST_CELLS = 1 << 22
+"""Cells of an array of a block; shared memory has fewer."""
+MOST_KINDS = 16
+"""Blocks that branch differently."""
+
+Key: TypeAlias = tuple[int, ...]
+Table: TypeAlias = tuple[Integers, Integers]
+"""Cells and the threads that access them, in pairs."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Site:
+    """An access in loops that hold no barrier, so all its iterations are of one phase.
+
+    ``parts``: the parts of its formulas over the walked loops, by name; their values
+    are the key of an event.
+    """
+
+    number: int
+    use: Use
+    extents: tuple[int, ...]
+    indices: tuple[Formula, ...]
+    loops: tuple[Range, ...]
+    conditions: tuple[tuple[tuple[Formula, ...], bool], ...]
+    parts: dict[str, CodeType]
+
+    @property
+    def is_copy(self) -> bool:
+        return self.use.statement.grouped
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The bounds of a loop."""
+
+    name: str
+    lowers: tuple[Formula, ...]
+    uppers: tuple[Formula, ...]
+    step: int
+
+    def values(self, values: Environment) -> Integers:
+        lower = max(int(bound.value(values)) for bound in self.lowers)
+        upper = min(int(bound.value(values)) for bound in self.uppers)
+        return steps(lower, upper, self.step)
+
+    @staticmethod
+    def of(loop: Loop, fixed: frozenset[str] = frozenset()) -> Range:
+        lowers, uppers = (
+            tuple(formula(text, fixed) for text in texts)
+            for texts in (loop.lowers, loop.uppers)
+        )
+        return Range(loop.name, lowers, uppers, loop.step)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WalkedLoop:
+    """A loop that holds fences; its bounds are the same for all threads."""
+
+    range: Range
+    body: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Branch:
+    """A condition around fences."""
+
+    constraints: tuple[str, ...]
+    body: tuple[Step, ...]
+    orelse: tuple[Step, ...]
+
+
+Step: TypeAlias = "Site | WalkedLoop | Branch | Barrier | Commit | GroupWait"
+
+
+def _has_fence(node: Node) -> bool:
+    fences = Barrier | Commit | GroupWait
+    return any(isinstance(inner, fences) for inner in walk((node,)))
+
+
+@dataclass(slots=True)
+class Program:
+    """The program of a block: accesses to some arrays, fences, and what holds them.
+
+    ``control``: the loop bounds and, with True, the conditions that depend on blocks.
+    """
+
+    kernel: KernelAccesses
+    arrays: frozenset[str]
+    sites: list[Site] = field(default_factory=list[Site])
+    control: set[tuple[str, bool]] = field(default_factory=set[tuple[str, bool]])
+
+    def steps(self, nodes: Sequence[Node], fixed: frozenset[str]) -> tuple[Step, ...]:
+        """The body of a loop; ``fixed``: the variables of the loops that are walked."""
+        return tuple(step for node in nodes for step in self._steps(node, fixed))
+
+    def _steps(self, node: Node, fixed: frozenset[str]) -> Iterator[Step]:
+        match node:
+            case Barrier() | Commit() | GroupWait():
+                yield node
+            case Loop() if _has_fence(node):
+                for text in (*node.lowers, *node.uppers):
+                    self._control(text, fixed, is_constraint=False)
+                body = self.steps(node.body, fixed | {node.name})
+                yield WalkedLoop(Range.of(node), body)
+            case If(constraints=constraints) if _has_fence(node):
+                if constraints is None:
+                    raise UndecidedError("an unknown condition around a barrier")
+                known = fixed | self.kernel.threads.keys()
+                for text in constraints:
+                    self._control(text, known, is_constraint=True)
+                body = self.steps(node.body, fixed)
+                yield Branch(constraints, body, self.steps(node.orelse, fixed))
+            case _:
+                uses = (u for u in uses_in((node,)) if u.access.array in self.arrays)
+                yield from (self._site(use, fixed) for use in uses)
+
+    def _control(
+        self, text: str, known: frozenset[str], *, is_constraint: bool
+    ) -> None:
+        """Requires that control depends on known variables or on blocks, not both."""
+        variables = formula(text, is_constraint=is_constraint).variables
+        if variables <= known:
+            return
+        if not variables <= self.kernel.blocks.keys():
+            raise UndecidedError(text)
+        self.control.add((text, is_constraint))
+
+    def _site(self, use: Use, fixed: frozenset[str]) -> Site:
+        known = self.kernel.threads.keys() | {loop.name for loop in use.loops}
+        known |= {name for name, _ in use.access.span}
+        array = self.kernel.arrays[use.access.array]
+        extents = tuple(extent for extent in array.shape if isinstance(extent, int))
+        texts = [index for index in use.access.indices if index is not None]
+        if not len(texts) == len(extents) == len(array.shape) or array.ordered:
+            raise UndecidedError(f"unknown extents or indices of {array.name}")
+        if prod(extent + 2 for extent in extents) > MOST_CELLS:
+            raise UndecidedError(f"{array.name} is large")
+        indices = tuple(formula(text, fixed) for text in texts)
+        loops = tuple(Range.of(loop, fixed) for loop in use.loops)
+        conditions = tuple(_decided(use.conditions, fixed, known))
+        bounds = [bound for loop in loops for bound in (*loop.lowers, *loop.uppers)]
+        if any(bound.variables for bound in bounds) or not all(
+            index.variables <= known for index in indices
+        ):
+            raise UndecidedError(
+                f"an access to {array.name} depends on other variables"
+            )
+        held = [each for formulas, _ in conditions for each in formulas]
+        parts = {n: code for f in (*indices, *bounds, *held) for n, code in f.parts}
+        number = len(self.sites)
+        site = Site(number, use, extents, indices, loops, conditions, parts)
+        self.sites.append(site)
+        return site
+
+
+def _decided(
+    conditions: Sequence[Condition], fixed: frozenset[str], known: AbstractSet[str]
+) -> Iterator[tuple[tuple[Formula, ...], bool]]:
+    """The conditions over known variables; the others are taken as true."""
+    for condition in conditions:
+        if condition.constraints is not None:
+            formulas = tuple(
+                formula(text, fixed, is_constraint=True)
+                for text in condition.constraints
+            )
+            if all(each.variables <= known for each in formulas):
+                yield formulas, condition.holds
+
+
+def cell_count(extents: Sequence[int]) -> int:
+    """The number of cells, with a border around them."""
+    return prod(extent + 2 for extent in extents)
+
+
+def table_of(kernel: KernelAccesses, site: Site, key: Key) -> Table:
+    """The cells of all threads and inner iterations.
+
+    All cells outside of the array on one side are one: that only adds conflicts.
+    """
+    fixed = dict(zip(site.parts, key, strict=True))
+    ranges = [(each.name, each.values(fixed)) for each in site.loops]
+    variables, shape = points(kernel, [*ranges, *spans(site.use.access)])
+    values = {**variables, **fixed}
+    cells = np.zeros((1,) * len(shape), np.int64)
+    for index, extent in zip(site.indices, site.extents, strict=True):
+        inside = np.clip(index.value(values), -1, extent)
+        cells = cells * (extent + 2) + (inside + 1)
+    mask = np.ones(shape, bool)
+    for formulas, holds in site.conditions:
+        is_true = np.ones(shape, bool)
+        for each in formulas:
+            is_true &= each.value(values)
+        mask &= is_true == holds
+    numbers = kernel.numbers.reshape(-1, *(1,) * (len(shape) - 1))
+    return np.broadcast_to(cells, shape)[mask], np.broadcast_to(numbers, shape)[mask]
+
+
+def unlike_blocks(
+    kernel: KernelAccesses, control: Sequence[tuple[str, bool]]
+) -> Iterator[dict[str, int]]:
+    """A block for each combination of values of bounds and conditions."""
+    if not control:
+        yield {}
+        return
+    formulas = [formula(text, is_constraint=is_test) for text, is_test in control]
+    used = sorted(frozenset[str]().union(*(each.variables for each in formulas)))
+    shape = [kernel.blocks[name] for name in used]
+    if prod(shape) > MOST_POINTS:
+        raise UndecidedError("too many blocks")
+    grid = np.indices(shape, np.int64).reshape(len(used), -1)
+    values = dict(zip(used, grid, strict=True))
+    rows = [np.broadcast_to(each.value(values), prod(shape)) for each in formulas]
+    _, first = np.unique(np.stack(rows), axis=1, return_index=True)
+    if len(first) > MOST_KINDS:
+        raise UndecidedError("too many kinds of blocks")
+    yield from ({name: int(values[name][n]) for name in used} for n in first)

@@ -1,0 +1,347 @@
+"""Proof that one thread of one block owns each cell of an array in global memory.
+
+With B the block and T the thread of an execution, an array has single owners if
+
+    { x -> y : x and y access one cell, one writes, (B, T) of x and y differ } = {},
+
+which implies the rules ``blocks``, ``grid`` and ``threads`` of `races`, wherever
+barriers are.  The proof needs no isl.
+
+Each index is split into a sum F_d = G_d + H_d.  G_d has the terms with block variables,
+or with variables of loops that occur in one term with these; H_d has the others.  Let
+all accesses have the same G (over loops of the same bounds), let H_d be in an interval
+of w_d integers over all accesses, and let g_d be the greatest common divisor of the
+differences of the values of G_d.  If g_d = 0 or g_d >= w_d for each d, then
+
+    F = F'  iff  G = G' and H = H',
+
+because |H_d - H_d'| < w_d, and G_d' - G_d is a multiple of g_d.  Then single owners
+follow from
+
+    G = G' implies B = B', for all blocks and iterations of these loops,
+    H = H', one of the two a write, implies T = T', for all threads and iterations.
+
+Both are enumerated.  Conditions on anything but threads and the loops of H are taken as
+true, and so are unknown ones: this only adds accesses.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+import numpy as np
+
+from gpucodegen.tiling.model.isl_evaluation import (
+    Integers,
+    Sum,
+    UndecidedError,
+    compiled,
+    evaluated,
+    formula,
+    names,
+    renamed,
+    sum_of,
+)
+from gpucodegen.tiling.model.scop import Loop
+from gpucodegen.tiling.proof.kernel_accesses import (
+    MOST_POINTS,
+    Budget,
+    KernelAccesses,
+    Use,
+    check_bounds,
+    held,
+    points,
+    spans,
+    steps,
+)
+
+MOST_CELLS = 1 << 22
+"""Cells of a tile, as a table of owners."""
+
+
+@dataclass(frozen=True, slots=True)
+class Owners:
+    """The thread that writes each cell, -1 for none."""
+
+    threads: Integers
+
+    @staticmethod
+    def of(cells: int, writes: Iterable[tuple[Integers, Integers]]) -> Owners:
+        """From (cells, threads) of writes; raise UndecidedError if two write one."""
+        owners = Owners(np.full(cells, -1, np.int64))
+        for written, threads in writes:
+            owners.check(written, threads)
+            owners.threads[written] = threads
+            owners.check(written, threads)
+        return owners
+
+    def check(self, cells: Integers, threads: Integers) -> None:
+        """Raise UndecidedError if another thread writes one of the cells."""
+        found = self.threads[cells]
+        if ((found >= 0) & (found != threads)).any():
+            raise UndecidedError("two threads use one cell")
+
+
+Tile = tuple[tuple[tuple[str, int], ...], ...]
+"""G: the factors of its terms, for each dimension."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Split:
+    """An access as G + H.
+
+    ``outer``: the loops of G, outermost first, whose variables are called ``loop 0``,
+    ``loop 1``, ... in ``tile``, so that accesses in different loops can have one G.
+    """
+
+    use: Use
+    outer: tuple[Loop, ...]
+    tile: Tile
+    atoms: dict[str, ast.expr]
+    offsets: tuple[Sum, ...]
+
+    @property
+    def bounds(self) -> object:
+        return tuple((loop.lowers, loop.uppers, loop.step) for loop in self.outer)
+
+
+def check_owners(kernel: KernelAccesses, array: str, uses: Sequence[Use]) -> None:
+    """Raise UndecidedError unless each cell of an array is proven to have one owner.
+
+    ``uses``: all accesses to the array.
+    """
+    if kernel.arrays[array].scope or not all(use.is_plain for use in uses):
+        raise UndecidedError("copies, or not one array for all blocks")
+    sums = [_sums(use) for use in uses]
+    met = _met_by_blocks(kernel, uses, sums)
+    found = [_split(use, each, met) for use, each in zip(uses, sums, strict=True)]
+    first = found[0]
+    if any((s.tile, s.bounds) != (first.tile, first.bounds) for s in found):
+        raise UndecidedError("accesses with different tiles")
+    widths = _check_threads(kernel, found)
+    _check_blocks(kernel, first, widths)
+
+
+def _sums(use: Use) -> tuple[Sum, ...]:
+    known = [index for index in use.access.indices if index is not None]
+    if len(known) < len(use.access.indices):
+        raise UndecidedError("an unknown index")
+    return tuple(map(sum_of, known))
+
+
+def _met_by_blocks(
+    kernel: KernelAccesses, uses: Sequence[Use], sums: Sequence[Sequence[Sum]]
+) -> frozenset[str]:
+    """Block variables, and loop variables in one term with them or with such."""
+    loops = {loop.name for use in uses for loop in use.loops}
+    terms = {names(a) for each in sums for one in each for a in one.atoms.values()}
+    met = frozenset(kernel.blocks)
+    while True:
+        more = met.union(*(term & loops for term in terms if term & met))
+        if more == met:
+            return met
+        met = more
+
+
+def _split(use: Use, sums: Sequence[Sum], met: frozenset[str]) -> _Split:
+    outer = tuple(loop for loop in use.loops if loop.name in met)
+    new = {loop.name: f"loop {n}" for n, loop in enumerate(outer)}
+    tile, offsets, atoms = list[tuple[tuple[str, int], ...]](), list[Sum](), {}
+    for one in sums:
+        inside, factors = dict[str, int](), dict[str, int]()
+        for text, atom in one.atoms.items():
+            if names(atom) & met:
+                if not names(atom) <= met:
+                    raise UndecidedError(f"blocks and threads in {text}")
+                renaming = renamed(atom, new)
+                key = ast.unparse(renaming)
+                atoms[key] = renaming
+                inside[key] = inside.get(key, 0) + one.factors[text]
+            else:
+                factors[text] = one.factors[text]
+        tile.append(tuple(sorted(item for item in inside.items() if item[1])))
+        offsets.append(Sum(one.constant, factors, one.atoms))
+    return _Split(use, outer, tuple(tile), atoms, tuple(offsets))
+
+
+def _check_threads(kernel: KernelAccesses, found: Sequence[_Split]) -> list[int]:
+    """H = H' implies T = T'; the widths w of H."""
+    budget = Budget()
+    tables = [_offsets(kernel, split, budget) for split in found]
+    rank = len(found[0].tile)
+    reached = [values for values, threads in tables if threads.size]
+    lows = [min((int(v[d].min()) for v in reached), default=0) for d in range(rank)]
+    highs = [max((int(v[d].max()) for v in reached), default=0) for d in range(rank)]
+    widths = [high - low + 1 for low, high in zip(lows, highs, strict=True)]
+    if prod(widths) > MOST_CELLS:
+        raise UndecidedError("a large tile")
+
+    def cells(values: Integers) -> Integers:
+        flat = np.zeros(values.shape[1:], np.int64)
+        for value, low, width in zip(values, lows, widths, strict=True):
+            flat = flat * width + (value - low)
+        return flat
+
+    accesses = [
+        (s.use.access, cells(v), t) for s, (v, t) in zip(found, tables, strict=True)
+    ]
+    writes = ((where, threads) for access, where, threads in accesses if access.writes)
+    owners = Owners.of(prod(widths), writes)
+    for access, where, threads in accesses:
+        if not access.writes:
+            owners.check(where, threads)
+    return widths
+
+
+def _offsets(
+    kernel: KernelAccesses, split: _Split, budget: Budget
+) -> tuple[Integers, Integers]:
+    """H of all threads and iterations (by dimension), and the threads."""
+    use = split.use
+    inner = [loop for loop in use.loops if loop not in split.outer]
+    local = {loop.name for loop in inner} | kernel.threads.keys()
+    decided = [
+        condition
+        for condition in use.conditions
+        if condition.constraints is not None
+        and all(_variables(text) <= local for text in condition.constraints)
+    ]
+    mentioned = {
+        name
+        for one in split.offsets
+        for text in one.factors
+        for name in names(one.atoms[text])
+    }.union(*(_variables(t) for c in decided for t in c.constraints or ()))
+    ranges = [(l.name, _constant_range(l)) for l in inner if l.name in mentioned]
+    values, shape = points(kernel, [*ranges, *spans(use.access)])
+    budget.spend(prod(shape) * (len(split.offsets) + 1))
+    mask = np.ones(shape, bool)
+    for condition in decided:
+        mask &= held(condition.constraints or (), values, shape) == condition.holds
+    found = [_total(one, values, shape)[mask] for one in split.offsets]
+    numbers = kernel.numbers.reshape(-1, *(1,) * (len(shape) - 1))
+    threads = np.broadcast_to(numbers, shape)[mask]
+    return np.array(found, np.int64).reshape(len(found), threads.size), threads
+
+
+def _variables(constraint: str) -> frozenset[str]:
+    return formula(constraint, is_constraint=True).variables
+
+
+def _constant_range(loop: Loop) -> Integers:
+    lowers, uppers = (
+        [formula(text) for text in texts] for texts in (loop.lowers, loop.uppers)
+    )
+    if any(bound.variables for bound in (*lowers, *uppers)):
+        raise UndecidedError(f"bounds of loop {loop.name}")
+    return steps(
+        max(int(bound.value({})) for bound in lowers),
+        min(int(bound.value({})) for bound in uppers),
+        loop.step,
+    )
+
+
+def _total(one: Sum, values: dict[str, Integers], shape: tuple[int, ...]) -> Integers:
+    total = np.full(shape, one.constant, np.int64)
+    for text, factor in one.factors.items():
+        atom = one.atoms[text]
+        if not names(atom) <= values.keys():
+            raise UndecidedError(f"a variable of {text}")
+        total += factor * evaluated(compiled(atom), values)
+    return total
+
+
+def _check_blocks(kernel: KernelAccesses, split: _Split, widths: Sequence[int]) -> None:
+    """G = G' implies B = B', and the values of G are at least w apart.
+
+    Dimensions that share variables are enumerated together; G = G' in these implies
+    that their block variables are equal.
+    """
+    used = [
+        frozenset[str]().union(*(names(split.atoms[text]) for text, _ in terms))
+        for terms in split.tile
+    ]
+    parts = _connected(used)
+    several = {name for name, extent in kernel.blocks.items() if extent > 1}
+    if not several <= set[str]().union(*(variables for variables, _ in parts)):
+        raise UndecidedError("a block variable that selects no tile")
+    for variables, dimensions in parts:
+        values, block = _tiles(kernel, split.outer, variables)
+        rows = [_tile_index(split, d, values, len(block)) for d in dimensions]
+        for d, row in zip(dimensions, rows, strict=True):
+            step = int(np.gcd.reduce(row - row[0])) if row.size else 0
+            if 0 < step < widths[d]:
+                raise UndecidedError("tiles that overlap")
+        table = np.stack([*rows, block])
+        table = table[:, np.lexsort(table[::-1])]
+        is_same = (table[:-1, 1:] == table[:-1, :-1]).all(axis=0)
+        if (is_same & (table[-1, 1:] != table[-1, :-1])).any():
+            raise UndecidedError("two blocks with one tile")
+
+
+def _connected(used: Sequence[frozenset[str]]) -> list[tuple[set[str], list[int]]]:
+    """Dimensions in groups that share no variable, with the variables."""
+    parts: list[tuple[set[str], list[int]]] = []
+    for d, variables in enumerate(used):
+        if variables:
+            joined, dimensions = set(variables), [d]
+            rest: list[tuple[set[str], list[int]]] = []
+            for part in parts:
+                if part[0] & variables:
+                    joined |= part[0]
+                    dimensions += part[1]
+                else:
+                    rest.append(part)
+            parts = [*rest, (joined, dimensions)]
+    return parts
+
+
+def _tiles(
+    kernel: KernelAccesses, outer: Sequence[Loop], variables: set[str]
+) -> tuple[dict[str, Integers], Integers]:
+    """All values of some block and loop variables, and the number of the block."""
+    blocks = sorted(variables & kernel.blocks.keys())
+    shape = [kernel.blocks[name] for name in blocks]
+    if prod(shape) > MOST_POINTS:
+        raise UndecidedError("too many blocks")
+    grid = np.indices(shape, np.int64).reshape(len(blocks), prod(shape))
+    values: dict[str, Integers] = dict(zip(blocks, grid, strict=True))
+    block = np.arange(prod(shape))
+    for n, loop in enumerate(outer):
+        if f"loop {n}" not in variables:
+            continue
+        lower = np.max([_bound(text, values, block) for text in loop.lowers], axis=0)
+        upper = np.min([_bound(text, values, block) for text in loop.uppers], axis=0)
+        extent = int((upper - lower).max(initial=0))
+        trips = steps(0, extent, loop.step)
+        if trips.size * block.size > MOST_POINTS:
+            raise UndecidedError("too many tiles")
+        check_bounds(int(lower.min(initial=0)), int(upper.max(initial=0)))
+        value = lower[:, None] + trips
+        is_run = value < upper[:, None]
+        values = {
+            name: np.broadcast_to(each[:, None], value.shape)[is_run]
+            for name, each in values.items()
+        }
+        block = np.broadcast_to(block[:, None], value.shape)[is_run]
+        values[f"loop {n}"] = value[is_run]
+    return values, block
+
+
+def _bound(text: str, values: dict[str, Integers], like: Integers) -> Integers:
+    bound = formula(text)
+    if not bound.variables <= values.keys():
+        raise UndecidedError(text)
+    return np.broadcast_to(np.asarray(bound.value(values), np.int64), like.shape)
+
+
+def _tile_index(
+    split: _Split, d: int, values: dict[str, Integers], count: int
+) -> Integers:
+    total = np.zeros(count, np.int64)
+    for text, factor in split.tile[d]:
+        total += factor * evaluated(compiled(split.atoms[text]), values)
+    return total

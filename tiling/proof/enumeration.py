@@ -1,0 +1,152 @@
+"""Race freedom of a mapped kernel by enumeration of one block, without isl.
+
+`proven` returns the arrays of a `Scop` that certainly break none of the rules of
+`races`, and whether all rules hold.  It never finds a race: what it does not decide is
+left to `races`, which also has the witnesses.  It covers
+
+* arrays that are never written, and arrays of one thread that no copy accesses;
+* arrays whose accesses are all atomic updates of one kind, and no copies;
+* arrays of the whole grid whose cells have single owners (`cell_owners`);
+* arrays of a block, with barriers of the block and of warps and with copies in commit
+  groups, by a walk over the program (`block_walk.Walk`).
+
+Parameters, tags and waits on them, mbarriers, the copy engine, barriers of the grid or
+of some lanes, and unknown trip counts are left to isl.  `Access.must`, ``assumed`` and
+``trusted`` do not matter: every access counts, and an unknown index of an array that is
+written is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gpucodegen.tiling.model.isl_evaluation import UndecidedError
+from gpucodegen.tiling.model.scop import (
+    Barrier,
+    Commit,
+    GroupWait,
+    If,
+    Loop,
+    Node,
+    ProxyFence,
+    Scop,
+    Statement,
+    Wait,
+    walk,
+)
+from gpucodegen.tiling.proof.block_program import Program, unlike_blocks
+from gpucodegen.tiling.proof.block_walk import Walk
+from gpucodegen.tiling.proof.cell_owners import check_owners
+from gpucodegen.tiling.proof.kernel_accesses import KernelAccesses, Use, are_updates
+from gpucodegen.tiling.proof.kernel_order import ALL_LANES
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What enumeration proves of a kernel.
+
+    ``arrays``: no rule on pairs of accesses to these is broken.  ``is_complete``: no
+    rule of `races` is broken at all, and there are no waits on tags.
+    """
+
+    arrays: frozenset[str] = frozenset()
+    is_complete: bool = False
+
+
+def proven(scop: Scop) -> Verdict:
+    """Decide what enumeration can.
+
+    >>> from gpucodegen.tiling.model.scop import Array, Role, nest, read, write
+    >>> thread = Loop("t", "0", "32", role=Role.THREAD)
+    >>> put, get = write("s", "t"), read("s", "31 - t")
+    >>> store, load = Statement("put", (put,)), Statement("get", (get,))
+    >>> def kernel(*body):
+    ...     return Scop(arrays=(Array("s", (32,)),), body=nest([thread], body))
+    >>> proven(kernel(store, Barrier(), load)).is_complete
+    True
+    >>> proven(kernel(store, load))
+    Verdict(arrays=frozenset(), is_complete=False)
+    """
+    try:
+        kernel = KernelAccesses.of(scop)
+    except UndecidedError:
+        return Verdict()
+    by_array = dict[str, list[Use]]()
+    for use in kernel.uses:
+        by_array.setdefault(use.access.array, []).append(use)
+    decided = {name for name in by_array if _needs_no_order(kernel, by_array[name])}
+    conflicting = by_array.keys() - decided
+    of_blocks = frozenset(filter(kernel.is_of_block, conflicting))
+    decided |= {
+        name
+        for name in conflicting - of_blocks
+        if _has_owners(kernel, name, by_array[name])
+    }
+    try:
+        _check_blocks(kernel, of_blocks)
+    except UndecidedError:
+        return Verdict(frozenset(decided))
+    decided |= of_blocks
+    return Verdict(frozenset(decided), by_array.keys() <= decided)
+
+
+def _has_owners(kernel: KernelAccesses, array: str, uses: Sequence[Use]) -> bool:
+    try:
+        check_owners(kernel, array, uses)
+    except UndecidedError:
+        return False
+    return True
+
+
+def _needs_no_order(kernel: KernelAccesses, uses: Sequence[Use]) -> bool:
+    """Whether no two accesses of different threads to one array conflict.
+
+    It is only read, or each thread has its own, or all accesses are atomic updates of
+    one kind.  Asynchronous copies may only read it.
+    """
+    if not any(use.access.writes for use in uses):
+        return True
+    if not all(use.is_plain for use in uses):
+        return False
+    return kernel.is_private(uses[0].access.array) or are_updates(uses)
+
+
+def _check_blocks(kernel: KernelAccesses, arrays: frozenset[str]) -> None:
+    """Raise UndecidedError unless arrays of blocks, barriers and copies are in order.
+
+    Blocks for which all control has the same values execute the same program.
+    """
+    if not all(_is_covered(node, arrays) for node in walk(kernel.body)):
+        raise UndecidedError("a fence or copy of another kind")
+    program = Program(kernel, arrays)
+    body = program.steps(kernel.body, frozenset())
+    done = Walk(kernel, program.sites)
+    for block in unlike_blocks(kernel, sorted(program.control)):
+        done.run(body, block)
+
+
+def _is_covered(node: Node, arrays: frozenset[str]) -> bool:
+    """Whether it is no fence or copy that `Walk` does not know.
+
+    Copies must write to the arrays, and read only others, so that each is an event.
+    """
+    match node:
+        case Barrier():
+            is_whole = node.lanes in (None, ALL_LANES)
+            return is_whole and not node.of_grid and not node.alone
+        case Commit():
+            return not node.bulk
+        case GroupWait():
+            return not node.bulk and not node.reads
+        case Wait() | ProxyFence():
+            return False
+        case Statement(grouped=True):
+            into = {access.array for access in node.accesses if access.writes}
+            out = {access.array for access in node.accesses if not access.writes}
+            is_plain = not (node.tag or node.phase or node.bulk or node.joined)
+            return is_plain and bool(into) and into <= arrays and not out & arrays
+        case Statement():
+            return not (node.tag or node.phase or node.bulk or node.joined)
+        case Loop() | If():
+            return True
