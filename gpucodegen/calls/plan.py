@@ -155,9 +155,9 @@ def device_address(size: int) -> Callable[[Any], int]:
     return place
 
 
-Word = Callable[[Any], Any]
-"""The conversion of an argument to an ABI value (word)."""
-Taken = Callable[[Any, int], Buffer]
+ToWord = Callable[[Any], Any]
+"""The conversion of an argument to a word of the C calling convention."""
+ArgumentBuffer = Callable[[Any, int], Buffer]
 """The conversion of an array and its address to a buffer."""
 
 
@@ -174,9 +174,9 @@ class Plan:
 
     executable: Executable
     runtime: Any
-    words: tuple[Word, ...]
+    words: tuple[ToWord, ...]
     apart: tuple[Touching, ...]
-    buffers: tuple[tuple[int, Taken], ...]
+    buffers: tuple[tuple[int, ArgumentBuffer], ...]
     launch: Callable[..., Any] | None
     entry: Entry
 
@@ -268,8 +268,8 @@ def plan_of(
     target = find(executable.target)
     if not target.repeats_calls:
         return None
-    words: list[Word] = []
-    buffers: list[tuple[int, Taken]] = []
+    words: list[ToWord] = []
+    buffers: list[tuple[int, ArgumentBuffer]] = []
     for n, (argument, value) in enumerate(zip(arguments, values, strict=True)):
         if not isinstance(value, Buffer):
             words.append(scalar_conversion(signature.parameters[n].dtype) or _unknown)
@@ -296,7 +296,7 @@ def _is_plain(buffer: Buffer) -> bool:
     return buffer.device != CPU or type(buffer.array) is np.ndarray
 
 
-def _address_of(buffer: Buffer, widest: int) -> Word:
+def _address_of(buffer: Buffer, widest: int) -> ToWord:
     """The conversion of an array of this form to its address.
 
     The form of NumPy arrays does not include their alignment.
@@ -306,7 +306,7 @@ def _address_of(buffer: Buffer, widest: int) -> Word:
     return aligned_address(alignment_of(buffer.pointer, widest)) if widest else address
 
 
-def _taken(first: Buffer) -> Taken:
+def _taken(first: Buffer) -> ArgumentBuffer:
     """The conversion of arrays of the form of ``first`` to buffers."""
     dtype, shape, strides = first.dtype, first.shape, first.strides
     device, writable = first.device, first.writable

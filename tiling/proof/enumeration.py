@@ -8,7 +8,7 @@ left to `races`, which also has the witnesses.  It covers
 * arrays whose accesses are all atomic updates of one kind, and no copies;
 * arrays of the whole grid whose cells have single owners (`cell_owners`);
 * arrays of a block, with barriers of the block and of warps and with copies in commit
-  groups, by a walk over the program (`block_walk.Walk`).
+  groups, by executing one of them (`block_execution`).
 
 Parameters, tags and waits on them, mbarriers, the copy engine, barriers of the grid or
 of some lanes, and unknown trip counts are left to isl.  `Access.must`, ``assumed`` and
@@ -35,8 +35,8 @@ from gpucodegen.tiling.model.scop import (
     Wait,
     walk,
 )
+from gpucodegen.tiling.proof.block_execution import BlockExecution
 from gpucodegen.tiling.proof.block_program import Program, unlike_blocks
-from gpucodegen.tiling.proof.block_walk import Walk
 from gpucodegen.tiling.proof.cell_owners import check_owners
 from gpucodegen.tiling.proof.kernel_accesses import KernelAccesses, Use, are_updates
 from gpucodegen.tiling.proof.kernel_order import ALL_LANES
@@ -121,13 +121,13 @@ def _check_blocks(kernel: KernelAccesses, arrays: frozenset[str]) -> None:
         raise UndecidedError("a fence or copy of another kind")
     program = Program(kernel, arrays)
     body = program.steps(kernel.body, frozenset())
-    done = Walk(kernel, program.sites)
+    done = BlockExecution(kernel, program.sites)
     for block in unlike_blocks(kernel, sorted(program.control)):
         done.run(body, block)
 
 
 def _is_covered(node: Node, arrays: frozenset[str]) -> bool:
-    """Whether it is no fence or copy that `Walk` does not know.
+    """Whether it is no fence or copy that `BlockExecution` does not know.
 
     Copies must write to the arrays, and read only others, so that each is an event.
     """

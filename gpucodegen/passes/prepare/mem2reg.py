@@ -36,7 +36,7 @@ from gpucodegen.passes.framework.functions import in_functions, with_blocks
 
 Cell = tuple[Value, tuple[int, ...]]
 """A buffer and constant indices."""
-Held = dict[Cell, Value]
+CellValues = dict[Cell, Value]
 """The known values of cells."""
 
 ACCESSES = {"affine.load": 0, "affine.store": 1}
@@ -127,11 +127,13 @@ class _Walk:
     values: dict[Value, Value] = field(default_factory=dict[Value, Value])
     failed: set[Value] = field(default_factory=set[Value])
 
-    def block(self, operations: Sequence[Operation], held: Held) -> list[Operation]:
+    def block(
+        self, operations: Sequence[Operation], held: CellValues
+    ) -> list[Operation]:
         """The operations without accesses; updates ``held``."""
         return [o for op in operations for o in self._one(op, held)]
 
-    def _one(self, op: Operation, held: Held) -> list[Operation]:
+    def _one(self, op: Operation, held: CellValues) -> list[Operation]:
         cell = _cell_of(op)
         if cell is not None and cell[0] in self.buffers:
             return self._access(op, cell, held)
@@ -144,7 +146,7 @@ class _Walk:
         self.failed |= used & self.buffers
         return [op]
 
-    def _access(self, op: Operation, cell: Cell, held: Held) -> list[Operation]:
+    def _access(self, op: Operation, cell: Cell, held: CellValues) -> list[Operation]:
         if op.results:
             self.values[op.result] = self._now(cell, held)
         else:
@@ -152,13 +154,13 @@ class _Walk:
             held[cell] = self.values.get(stored, stored)
         return []
 
-    def _now(self, cell: Cell, held: Held) -> Value:
+    def _now(self, cell: Cell, held: CellValues) -> Value:
         """The value of a cell; its buffer stays if that is unknown."""
         if cell not in held:
             self.failed.add(cell[0])
         return held.get(cell, cell[0])
 
-    def _loop(self, op: Operation, held: Held) -> Operation:
+    def _loop(self, op: Operation, held: CellValues) -> Operation:
         """The loop with the cells that it carries."""
         stored = self._stored(op)
         carried = [cell for cell in stored if _reads_first(op, cell)]

@@ -1,4 +1,4 @@
-"""The rules of `races` on the arrays of one block, by a walk over its program."""
+"""The rules of `races` on the arrays of one block, by executing its program once."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class _CommitGroup:
 
 
 @dataclass(slots=True)
-class Walk:
+class BlockExecution:
     """The execution of one block, all threads at once, with checks at each barrier.
 
     Loops that hold barriers have bounds that do not depend on the thread, so an
