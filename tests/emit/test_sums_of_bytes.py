@@ -28,12 +28,12 @@ func.func @f(%a: memref<ROWSxNxTYPE>, %c: memref<ROWSxi32>) {
 def test_no_byte_is_left_out(widen: str) -> None:
     for n in (4, 8, 16, 24):
         for factor in (7, -3, 200):
-            text = TEXT.replace("ROWS", "6").replace("N", str(n))
+            text = TEXT.replace("WIDEN", widen).replace("ROWS", "6")
+            text = text.replace("N", str(n))
             text = text.replace("FACTOR", str(factor)).replace("TYPE", "i8")
             a = np.random.default_rng(n).integers(-128, 128, (6, n)).astype("i1")
             c = np.full(6, 7, "i4")
             wide = a if widen == "extsi" else a.view("u1")
             expected = c + factor * wide.astype("i4").sum(1)
-            text = text.replace("WIDEN", widen)
             gcg.compile(text, target="cpu", threads=1).f(a, c)
             assert np.array_equal(c, expected), (n, factor)
