@@ -117,20 +117,19 @@ def _tree(low: Lowering, combine: Any, values: Sequence[Any]) -> Any:
     return values[0]
 
 
-_DOT_PRODUCTS = frozenset({"avx512vnni", "avxvnni"})
+def _in_first_lane(low: Lowering, combine: Any, vector: Any) -> Any:
+    """The vector with its combined lanes in the first lane.
 
-
-def _opaque(low: Lowering, row: Any) -> Any:
-    """The vector as the result of an empty instruction, where LLVM sums it wrongly.
-
-    With VPDPBUSD at hand, LLVM 20 makes a sum of eight widened bytes times a constant a
-    dot product of four of them.  What it does not see through, it leaves alone.
+    All steps have the vector's width.  LLVM 22 takes the number of steps of a sum from
+    the width of the last one, where it makes VPDPBUSD or PSADBW of the whole, so that
+    it left out lanes of sums that get narrower.
     """
-    is_sum_of_words = row.type.element == ir.IntType(32) and row.type.count <= 16
-    if not is_sum_of_words or cpu_features().isdisjoint(_DOT_PRODUCTS):
-        return row
-    form = ir.FunctionType(row.type, [row.type])
-    return low.builder.call(ir.InlineAsm(form, "", "=x,0"), [row])
+    lanes = width = vector.type.count
+    while lanes > 1:
+        lanes //= 2
+        moved = [(lane + lanes) % width for lane in range(width)]
+        vector = combine(low, vector, low.shuffle(vector, vector, moved))
+    return vector
 
 
 def folded(low: Lowering, combine: Any, rows: Sequence[Any]) -> list[Any]:
@@ -143,7 +142,8 @@ def folded(low: Lowering, combine: Any, rows: Sequence[Any]) -> list[Any]:
         return list(rows)
     width = lanes = rows[0].type.count
     wanted = len(rows)
-    rows = [_opaque(low, row) for row in rows]
+    if wanted == 1:
+        return [low.lane(_in_first_lane(low, combine, rows[0]), 0)]
     vectors = [*rows, *[rows[0]] * ((1 << (wanted - 1).bit_length()) - wanted)]
     while lanes > 1:
         lanes //= 2

@@ -1,4 +1,4 @@
-"""Sums of widened bytes times a constant, which LLVM may make dot products."""
+"""Sums of widened bytes, which LLVM makes VPDPBUSD and PSADBW of."""
 
 from __future__ import annotations
 
@@ -7,33 +7,45 @@ import pytest
 
 import gpucodegen as gcg
 
-TEXT = """
-func.func @f(%a: memref<ROWSxNxTYPE>, %c: memref<ROWSxi32>) {
-  %factor = arith.constant FACTOR : i32
-  affine.for %i = 0 to ROWS {
-    affine.for %j = 0 to N {
-      %x = affine.load %a[%i, %j] : memref<ROWSxNxTYPE>
-      %y = arith.WIDEN %x : TYPE to i32
-      %z = arith.muli %y, %factor : i32
-      %s = affine.load %c[%i] : memref<ROWSxi32>
+SUM = """
+func.func @f(%a: memref<6x{n}xi8>, %b: memref<6x{n}xi8>, %c: memref<6xi32>) {{
+  affine.for %i = 0 to 6 {{
+    affine.for %j = 0 to {n} {{
+      %p = affine.load %a[%i, %j] : memref<6x{n}xi8>
+      %q = affine.load %b[%i, %j] : memref<6x{n}xi8>
+      %x = arith.{widen} %p : i8 to i32
+      %y = arith.{widen} %q : i8 to i32
+      {term}
+      %s = affine.load %c[%i] : memref<6xi32>
       %t = arith.addi %s, %z : i32
-      affine.store %t, %c[%i] : memref<ROWSxi32>
-    }
-  }
+      affine.store %t, %c[%i] : memref<6xi32>
+    }}
+  }}
   return
-}"""
+}}"""
+SCALED = "%k = arith.constant {} : i32\n      %z = arith.muli %x, %k : i32"
+DIFFERENCE = "%d = arith.subi %x, %y : i32\n      %z = math.absi %d : i32"
+TERMS = {
+    "x": ("%z = arith.addi %x, %x : i32", lambda x, _: x + x),
+    "7 x": (SCALED.format(7), lambda x, _: 7 * x),
+    "-3 x": (SCALED.format(-3), lambda x, _: -3 * x),
+    "200 x": (SCALED.format(200), lambda x, _: 200 * x),
+    "x y": ("%z = arith.muli %x, %y : i32", lambda x, y: x * y),
+    "|x - y|": (DIFFERENCE, lambda x, y: np.abs(x - y)),
+}
 
 
 @pytest.mark.parametrize("widen", ["extsi", "extui"])
-def test_no_byte_is_left_out(widen: str) -> None:
-    for n in (4, 8, 16, 24):
-        for factor in (7, -3, 200):
-            text = TEXT.replace("WIDEN", widen).replace("ROWS", "6")
-            text = text.replace("N", str(n))
-            text = text.replace("FACTOR", str(factor)).replace("TYPE", "i8")
-            a = np.random.default_rng(n).integers(-128, 128, (6, n)).astype("i1")
-            c = np.full(6, 7, "i4")
-            wide = a if widen == "extsi" else a.view("u1")
-            expected = c + factor * wide.astype("i4").sum(1)
-            gcg.compile(text, target="cpu", threads=1).f(a, c)
-            assert np.array_equal(c, expected), (n, factor)
+@pytest.mark.parametrize("name", TERMS)
+def test_no_byte_is_left_out(name: str, widen: str) -> None:
+    term, expected = TERMS[name]
+    for n in (4, 8, 16, 24, 32):
+        rng = np.random.default_rng(n)
+        a, b = rng.integers(-128, 128, (2, 6, n)).astype("i1")
+        c = np.full(6, 7, "i4")
+        text = SUM.format(n=n, widen=widen, term=term)
+        kind = "i1" if widen == "extsi" else "u1"
+        x, y = (each.view(kind).astype("i4") for each in (a, b))
+        wanted = c + expected(x, y).sum(1)
+        gcg.compile(text, target="cpu", threads=1).f(a, b, c)
+        assert np.array_equal(c, wanted), n
