@@ -83,13 +83,19 @@ def duplicates(paths: list[Path]) -> list[str]:
     return found
 
 
+def names(node: ast.stmt) -> set[str]:
+    """The names that a statement of a module defines or assigns."""
+    targets = getattr(node, "targets", [getattr(node, "target", None)])
+    assigned = {target.id for target in targets if isinstance(target, ast.Name)}
+    return assigned | {getattr(node, "name", "")}
+
+
 def replaced(paths: list[Path]) -> list[str]:
-    """Definitions and modules with a name that was replaced."""
+    """Definitions, aliases and modules with a name that was replaced."""
     found = [str(p.relative_to(ROOT)) for p in paths if p.stem in REPLACED_MODULES]
     for path in paths:
         for node in ast.parse(path.read_text("utf-8")).body:
-            name = getattr(node, "name", "")
-            if name in REPLACED:
+            for name in names(node) & REPLACED:
                 found.append(f"{path.relative_to(ROOT)}:{node.lineno} {name}")
     return found
 

@@ -10,13 +10,13 @@ New process: imports included, with bytecode at hand.  Goals are those of the pr
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
+from unittest.mock import patch
 
 import gpucodegen as gcg
 from bench.gpu.kernels import KERNELS
@@ -48,22 +48,9 @@ def compiled(name: str, arch: str) -> dict[str, str]:
     return gcg.compile(source, **options).assembly(kernel.entry)
 
 
-@contextmanager
-def _variables(**values: str) -> Generator[None]:
-    before = {name: os.environ.get(name) for name in values}
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
 def _with_front_end(front_end: str, call: Callable[[], object]) -> object:
-    with _variables(GPUCODEGEN_CACHE_SIZE="0", GPUCODEGEN_FRONT_END=front_end):
+    variables = {"GPUCODEGEN_CACHE_SIZE": "0", "GPUCODEGEN_FRONT_END": front_end}
+    with patch.dict(os.environ, variables):
         return call()
 
 

@@ -1,8 +1,9 @@
-"""Source text and syntax tree of a Python function, with lines of its file."""
+"""Source text, syntax tree and visible names of a Python function."""
 
 from __future__ import annotations
 
 import ast
+import builtins
 import inspect
 import linecache
 import textwrap
@@ -56,6 +57,12 @@ def block_of(function: Callable[..., Any]) -> tuple[list[str], list[str]]:
         return lines, inspect.getblock(lines[code.co_firstlineno - 1 :])
     except IndexError:
         return lines, []
+
+
+def names_of(function: Any) -> dict[str, Any]:
+    """Globals, closure variables and builtins visible in the function."""
+    found = inspect.getclosurevars(function)
+    return {**vars(builtins), **function.__globals__, **found.nonlocals}
 
 
 def _definition(text: str, name: str) -> ast.FunctionDef:

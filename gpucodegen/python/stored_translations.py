@@ -9,10 +9,8 @@ has no key and is translated in every process.
 
 from __future__ import annotations
 
-import builtins
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from inspect import getclosurevars
 from types import CodeType, ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -20,7 +18,7 @@ import numpy as np
 
 from gpucodegen.program_text import Source
 from gpucodegen.python.results import ArrayResult, Given, Made, Result, is_tuple
-from gpucodegen.python.source import block_of
+from gpucodegen.python.source import block_of, names_of
 from gpucodegen.python.types import Truth
 from gpucodegen.runtime.storage import cache, records
 
@@ -35,12 +33,6 @@ LIBRARIES = ("builtins", "math", "numpy", "gpucodegen")
 
 class _NotData(Exception):
     """A name has a value of which no key can be made."""
-
-
-def names_of(function: Any) -> dict[str, Any]:
-    """Globals, closure variables and builtins visible in the function."""
-    found = getclosurevars(function)
-    return {**vars(builtins), **function.__globals__, **found.nonlocals}
 
 
 def key_of(
@@ -184,7 +176,6 @@ def _described(result: Result) -> Any:
 
 
 def _result(described: Any) -> Result:
-    """The result of `_described`."""
     match described:
         case None:
             return None

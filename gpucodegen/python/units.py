@@ -30,9 +30,8 @@ from gpucodegen.python.results import (
     rebuilt,
 )
 from gpucodegen.python.scalars import Scalar
-from gpucodegen.python.source import PythonSource, read
+from gpucodegen.python.source import PythonSource, names_of, read
 from gpucodegen.python.statements import Statements
-from gpucodegen.python.stored_translations import names_of
 from gpucodegen.python.structured_control_flow import RESULT, Structured
 from gpucodegen.python.types import ArgumentType, ArrayType, dtype_of, element
 

@@ -76,7 +76,7 @@ class Site:
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The bounds of a loop."""
+    """A loop, whose bounds are the greatest lower and the least upper one."""
 
     name: str
     lowers: tuple[Formula, ...]

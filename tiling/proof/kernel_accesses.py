@@ -48,7 +48,7 @@ MOST_THREADS = 1024
 MOST_POINTS = 1 << 20
 """Elements of one array of values."""
 MOST_WORK = 1 << 25
-"""Elements of all arrays of one proof: about as much time as isl takes."""
+"""Elements of all arrays of one proof; one that needs more is left to isl."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,6 @@ class KernelAccesses:
 
     @property
     def count(self) -> int:
-        """The threads of a block."""
         return prod(self.threads.values())
 
     @property

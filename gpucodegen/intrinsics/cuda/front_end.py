@@ -116,7 +116,6 @@ def _translated(
     typing: Any,
     context: Any,
 ) -> ir.Module:
-    """The module of one kernel."""
     parameters = [each.arg for each in definition.args.args]
     convention, name = context.call_conv, definition.name
     module = context.create_module(name)
@@ -311,7 +310,10 @@ class _Translator:
         self.names[name] = Reaching(frozenset([Definition(value[0], slot)]))
 
     def read(self, name: str) -> Typed:
-        """The value of a variable."""
+        """The value of a variable, loaded once in each basic block.
+
+        Raises MixedTypes.
+        """
         found = self.names[name]
         kind = found.type_of(name)
         for loop in found.loops:

@@ -78,11 +78,11 @@ class Reaching:
             raise MixedTypes(f"variable {name} is a literal that a loop leaves alone")
 
     def inside(self, loop: Loop) -> Reaching:
-        """The same where a loop begins that assigns the variable."""
+        """The definitions at the beginning of a loop that assigns the variable."""
         return Reaching(self.definitions, self.loops | {loop})
 
     def outside(self, loop: Loop) -> Reaching:
-        """The same behind a loop."""
+        """The definitions behind a loop, whose end adds no more."""
         return Reaching(self.definitions, self.loops - {loop})
 
     def joined(self, other: Reaching) -> Reaching:

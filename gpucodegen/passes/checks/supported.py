@@ -160,7 +160,6 @@ class VerifyShuffles(ModulePass):
     looks_for: ClassVar[frozenset[str]] = frozenset(_RULES)
 
     def apply(self, module: Module) -> Module:
-        """Raise WrongLanes."""
         numbers: dict[Value, int] = {}
         for op in module.walk():
             value = op.attributes.get("value")

@@ -401,7 +401,6 @@ class RaiseToAffine(ModulePass):
     looks_for: ClassVar[frozenset[str]] = frozenset(_RAISE)
 
     def apply(self, module: Module) -> Module:
-        """Raise in every function."""
         return module.with_operations(
             _Raiser().function(op) if op.name == "func.func" else op
             for op in module.operations
