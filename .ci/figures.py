@@ -95,8 +95,8 @@ def replaced(paths: list[Path]) -> list[str]:
     found = [str(p.relative_to(ROOT)) for p in paths if p.stem in REPLACED_MODULES]
     for path in paths:
         for node in ast.parse(path.read_text("utf-8")).body:
-            for name in names(node) & REPLACED:
-                found.append(f"{path.relative_to(ROOT)}:{node.lineno} {name}")
+            place = f"{path.relative_to(ROOT)}:{node.lineno}"
+            found += [f"{place} {name}" for name in sorted(names(node) & REPLACED)]
     return found
 
 
