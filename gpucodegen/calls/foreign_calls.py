@@ -8,13 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Any, cast
 
 import numpy as np
 
 from gpucodegen import errors
-from gpucodegen.calls.foreign_arrays import OWN, Library, library_of, module_of
+from gpucodegen.calls.foreign_arrays import (
+    OWN,
+    Library,
+    library_of,
+    module_of,
+    narrow,
+)
 from gpucodegen.calls.signature import Signature
+from gpucodegen.ir.number_formats import NARROW
 from gpucodegen.runtime.host.buffers import NUMPY_NAMES
 
 IMMUTABLE = (
@@ -88,6 +96,40 @@ def taken(arguments: tuple[Any, ...], signature: Signature) -> ForeignCall | Non
         module_of(arguments[first].__class__),
         next((pointer for pointer in streams if pointer), 0),
     )
+
+
+_FOREIGN = NARROW - {"f16"}
+
+
+def has_narrow_results(signature: Signature) -> bool:
+    """Whether a result is an array of floats that NumPy lacks."""
+    return any(p.dtype in _FOREIGN and p.shape is not None for p in signature.results)
+
+
+def as_given(results: Any, signature: Signature, arguments: Sequence[Any]) -> Any:
+    """Results of narrow floats in ml_dtypes' types, as the arguments' are.
+
+    They stay integers of their bits if ml_dtypes is missing, or if an argument of
+    narrow floats was passed as such integers.
+    """
+    if not has_narrow_results(signature):
+        return results
+    pairs = zip(arguments, signature.parameters, strict=False)
+    taken = [a.dtype for a, p in pairs if p.dtype in _FOREIGN and hasattr(a, "dtype")]
+    if find_spec("ml_dtypes") is None or any(dtype.kind == "u" for dtype in taken):
+        return results
+    shown = [
+        _in_own_type(one, p.dtype)
+        for one, p in zip(several_of(results), signature.results, strict=True)
+    ]
+    return tuple(shown) if isinstance(results, tuple) else shown[0]
+
+
+def _in_own_type(one: Any, dtype: str) -> Any:
+    if dtype not in _FOREIGN or not isinstance(one, np.ndarray):
+        return one
+    kind = narrow(NUMPY_NAMES[dtype][0], function="a call", argument="result")
+    return cast("np.ndarray[Any, Any]", one).view(kind)
 
 
 def put(results: Any, out: Any, signature: Signature) -> Any:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
 from gpucodegen.calls.copies import on_copies, warn
-from gpucodegen.calls.foreign_calls import put, taken
+from gpucodegen.calls.foreign_calls import as_given, has_narrow_results, put, taken
 from gpucodegen.calls.launch import Entry, Form, form_of, no_fast_path
 from gpucodegen.calls.overlaps import checked_apart
 from gpucodegen.calls.plan import Plan, current, device_of, place_of, plan_of
@@ -261,6 +261,7 @@ class Function:
             done = self._repeated(arguments, stream)
             if done is NotImplemented:
                 done = self._first(form_of(arguments), arguments, stream)()
+            done = as_given(done, self.signature, arguments)
             return done if out is None else put(done, out, self.signature)
         except errors.LaunchError as error:
             self.source.show_in(error)
@@ -318,13 +319,14 @@ class Function:
         """
         others = taken(arguments, self.signature)
         if others is None:
-            return self._first(form_of(arguments), arguments, stream, graph=graph)
+            call = self._first(form_of(arguments), arguments, stream, graph=graph)
+            if not has_narrow_results(self.signature):
+                return call
+            return lambda: as_given(call(), self.signature, arguments)
         held = others.memory
         stream = (others.stream or None) if stream is None else stream
-        call = others.made(
-            lambda: self._first(form_of(held), held, stream, graph=graph)
-        )
-        return lambda: others.made(call)
+        run = others.made(lambda: self._first(form_of(held), held, stream, graph=graph))
+        return lambda: others.made(run)
 
     def again(self, *arguments: Any) -> Entry:
         """A fast repetition of a previous call with other arrays and a new last one.

@@ -20,6 +20,7 @@ from typing import Any, cast
 import numpy as np
 
 from gpucodegen import errors
+from gpucodegen.calls.foreign_calls import has_narrow_results
 from gpucodegen.calls.launch import (
     Entry,
     no_fast_path,
@@ -285,7 +286,8 @@ def plan_of(
     stated, launch, entry = executable.artifact.launch, None, no_fast_path
     if stated is not None and runtime is not None:
         launch = on_words(stated, runtime, values)
-        if len(buffers) == len(words) and not target.has_own_memory:
+        on_host = len(buffers) == len(words) and not target.has_own_memory
+        if on_host and not has_narrow_results(signature):
             entry = on_arrays(stated, runtime, arguments, apart)
     parts = tuple(words), apart, tuple(buffers)
     return Plan(executable, runtime, *parts, launch, entry)

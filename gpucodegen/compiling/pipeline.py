@@ -53,7 +53,7 @@ from gpucodegen.passes.prepare.linalg_on_tensors import (
     VectorContract,
 )
 from gpucodegen.passes.prepare.linalg_to_affine import Generalize, LinalgToAffine
-from gpucodegen.passes.prepare.memory_operations import LowerDeallocations
+from gpucodegen.passes.prepare.memory_operations import HoistGlobals, LowerDeallocations
 from gpucodegen.passes.prepare.memref_views import (
     RebaseViews,
     ReshapesToCasts,
@@ -128,7 +128,7 @@ def _memory(r: Request) -> Sequence[ModulePass]:
 def _tensors(r: Request) -> Sequence[ModulePass]:
     named = [ElementwiseToLinalg(), VectorContract(), Specialize(r.function, r.types)]
     several = [DecomposeSoftmax(), DecomposeWinograd(), DecomposeWindows()]
-    buffers = [FuseTensors(), Bufferize(), ForallToLoops()]
+    buffers = [FuseTensors(), Bufferize(), HoistGlobals(), ForallToLoops()]
     return [*named, *several, Generalize(), *buffers]
 
 

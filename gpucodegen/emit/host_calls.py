@@ -218,7 +218,10 @@ def run_outside(
         kinds = tuple_text([Text(repr(_kind(v))) for v in op.operands])
         found = file_location(op.location)
         place = (found.filename, found.line, found.column) if found else ()
-        text = f"rt.routine({name!r}, {operands}, {kinds}, {{{given}}}, {place!r})"
+        forms = tuple_text([Text(repr(_form(v))) for v in op.results])
+        made = f", {forms}" if any(is_buffer(v.type) for v in op.results) else ""
+        taken = f"{name!r}, {operands}, {kinds}, {{{given}}}, {place!r}{made}"
+        text = f"rt.routine({taken})"
     elif lookup(name) is None and "." in name:
         raise UnregisteredOperation(op.location, operation=name)
     else:

@@ -17,7 +17,7 @@ from gpucodegen.interp.buffers import MemRef, contiguous
 from gpucodegen.interp.machine import Machine, Shared, called, plain, taken
 from gpucodegen.interp.registry import Evaluate
 from gpucodegen.interp.values import Array, constant
-from gpucodegen.ir.attributes import ElementsAttr
+from gpucodegen.ir.attributes import DictAttr, ElementsAttr
 from gpucodegen.ir.locations import file_location
 from gpucodegen.ir.operation import Operation, deep_recursion
 from gpucodegen.ir.types import (
@@ -88,9 +88,24 @@ def _evaluate(_: Machine, op: Operation, *operands: Any) -> Any:
     return run_external(op, op.name, ROUTINES[op.name], values, types, given)
 
 
+def _handle(m: Machine, op: Operation, *operands: Any) -> Any:
+    """``gcg.handle``: the caller's handler, else the routine of the name."""
+    name, given = op.string("operation"), op.attributes.get("given")
+    entries = dict(given.entries) if isinstance(given, DictAttr) else {}
+    attributes = {key: plain(value) for key, value in entries.items()}
+    handler = m.shared.handlers.get(name)
+    if handler is not None:
+        return called(name, handler, operands, attributes, op.results)
+    offered = routine(name)
+    if offered is None:
+        raise errors.ExternalFunction(op.location, name=name)
+    types = [value.type for value in op.operands]
+    return run_external(op, name, offered, operands, types, attributes)
+
+
 EXTERNAL_OPERATIONS: dict[str, Evaluate] = {
     name: _evaluate for name in ROUTINES if "." in name
-}
+} | {"gcg.handle": _handle}
 
 
 MAX_DEPTH = 200

@@ -37,6 +37,7 @@ _TABLES = {
     "check": ("functions.EXTERNAL_OPERATIONS",),
     "complex": ("complex.OPERATIONS",),
     "func": ("functions.FUNC_OPERATIONS",),
+    "gcg": ("functions.EXTERNAL_OPERATIONS",),
     "gpu": (
         "gpu.LAUNCH_OPERATIONS",
         "gpu.IDENTITY_OPERATIONS",

@@ -20,6 +20,7 @@ from gpucodegen.library.prints import (
     print_memref,
     prints_memref,
 )
+from gpucodegen.library.transforms import TRANSFORMS
 
 ABSOLUTE, RELATIVE = 1e-4, 0.0
 """Tolerances of ``check.expect_almost_eq`` where it states none, as in IREE."""
@@ -139,6 +140,7 @@ _NEAR = {"f32": 1e-6, "f64": 1e-12}
 ROUTINES: dict[str, Routine] = {
     **PRINTS,
     **CHECKS,
+    **TRANSFORMS,
     "rtclock": _seconds,
     "nanoTime": _nanoseconds,
     "verifyMemRefI8": _differences,

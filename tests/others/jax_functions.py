@@ -303,6 +303,174 @@ NUMBERS: dict[str, Case] = {
     "rounded": (lambda x: (jnp.round(x, 1), jnp.trunc(x), jnp.floor(x)), (X,)),
     "isclose": (lambda x, y: jnp.isclose(x, y, atol=1.0), (X, Y)),
 }
+
+
+# -- regions with constants and calls --------------------------------------------------
+
+
+def noisy_loop(x: Any) -> Any:
+    def body(_: Any, carried: Any) -> Any:
+        key, x = carried
+        key, used = jax.random.split(key)
+        return key, x + jax.random.normal(used, x.shape)
+
+    return lax.fori_loop(0, 3, body, (KEY, x))[1]
+
+
+def noisy_scan(x: Any) -> Any:
+    def step(x: Any, key: Any) -> Any:
+        return x + jax.random.uniform(key, x.shape), x.sum()
+
+    return lax.scan(step, x, jax.random.split(KEY, 4))
+
+
+def noisy_while(x: Any) -> Any:
+    def step(state: Any) -> Any:
+        n, key, x = state
+        used = jax.random.fold_in(key, n)
+        return n + 1, key, x + jax.random.normal(used, x.shape)
+
+    return lax.while_loop(lambda state: state[0] < 3, step, (0, KEY, x))[2]
+
+
+def noisy_branch(x: Any) -> Any:
+    drawn = lambda x: x + jax.random.normal(KEY, x.shape)  # noqa: E731
+    return lax.cond(x[0] > 0, drawn, lambda x: x * jnp.arange(12.0), x)
+
+
+def recurrent_slope(w: Any, x: Any) -> Any:
+    def loss(w: Any) -> Any:
+        def step(h: Any, _: Any) -> Any:
+            h = jnp.tanh(w @ h)
+            return h, h
+
+        return (lax.scan(step, x, None, length=4)[1] ** 2).sum()
+
+    return jax.grad(loss)(w)
+
+
+def reduced(combine: Any) -> Any:
+    return lambda x: lax.reduce(x, np.float32(0), combine, (1,))
+
+
+REGIONS: dict[str, Case] = {
+    "noisy_loop": (noisy_loop, (V,)),
+    "noisy_scan": (noisy_scan, (V,)),
+    "noisy_while": (noisy_while, (V,)),
+    "noisy_branch": (noisy_branch, (V,)),
+    "recurrent_slope": (recurrent_slope, (X[:, :5], X[0, :5])),
+    "rolled_by_nothing": (lambda x: (jnp.roll(x, 0, 0), jnp.roll(x, 3, 0)), (X,)),
+    "associative_scan": (lambda x: lax.associative_scan(jnp.add, x), (X,)),
+    "reduce_where": (reduced(lambda a, b: jnp.where(b > 0, a + b, a)), (X,)),
+    "reduce_clip": (reduced(lambda a, b: jnp.clip(a + b, -2, 2)), (X,)),
+    "complex_sums": (
+        lambda x, y: (lax.complex(x, y).sum(0), jnp.cumsum(lax.complex(x, y), 1)),
+        (X, Y),
+    ),
+    "real_to_complex": (
+        lambda x: (x.astype("c8") * 1j, (x * 3).astype(int) + 0j),
+        (X,),
+    ),
+    "depthwise_slope": (
+        jax.grad(lambda x, w: (depthwise(x, w) ** 2).sum(), (0, 1)),
+        (normal(2, 5, 6, 4), normal(3, 3, 1, 4)),
+    ),
+    "composite": (
+        lambda x: lax.composite(
+            lambda x, scale: jnp.where(x > 0, x, scale * x), name="own.leaky"
+        )(x, scale=0.1),
+        (X,),
+    ),
+    "narrow_floats": (lambda x: (x * 2 + 1, x.sum(0)), (X.astype(jnp.bfloat16),)),
+}
+
+
+def depthwise(x: Any, w: Any) -> Any:
+    layout = ("NHWC", "HWIO", "NHWC")
+    return lax.conv_general_dilated(
+        x, w, (1, 1), "SAME", dimension_numbers=layout, feature_group_count=4
+    )
+
+
+# -- library calls ---------------------------------------------------------------------
+
+SQUARE = normal(5, 5)
+POSITIVE = SQUARE @ SQUARE.T + 5 * np.eye(5, dtype="f4")
+BATCH = np.stack([POSITIVE, 2 * POSITIVE + 1])
+COMPLEX = (SQUARE + 1j * normal(5, 5)).astype("c8")
+solve = jax.scipy.linalg.solve_triangular
+FACTORED: dict[str, Case] = {
+    "cholesky": (
+        lambda a: (jnp.linalg.cholesky(a), jnp.linalg.cholesky(a, upper=True)),
+        (BATCH,),
+    ),
+    "solve": (lambda a, b: (jnp.linalg.solve(a, b), jnp.linalg.inv(a)), (BATCH, X[:5])),
+    "determinant": (jnp.linalg.slogdet, (BATCH,)),
+    "lu": (jax.scipy.linalg.lu, (SQUARE,)),
+    "triangular": (
+        lambda a, b: (
+            solve(a, b),
+            solve(a, b, lower=True, trans=1),
+            solve(a, b, lower=True, unit_diagonal=True),
+            lax.linalg.triangular_solve(a, b.T, left_side=False, lower=True),
+        ),
+        (POSITIVE, X[:, :4]),
+    ),
+    "qr": (lambda a: (jnp.linalg.qr(a), jax.scipy.linalg.qr(a, pivoting=True)), (X.T,)),
+    "eigh": (jnp.linalg.eigh, (BATCH,)),
+    "eig": (jnp.linalg.eig, (SQUARE,)),
+    "schur": (
+        lambda a: (jax.scipy.linalg.schur(a), jax.scipy.linalg.hessenberg(a)),
+        (SQUARE,),
+    ),
+    "svd": (
+        lambda a: (
+            jnp.linalg.svd(a),
+            jnp.linalg.svd(a, full_matrices=False),
+            jnp.linalg.svd(a, compute_uv=False),
+            jnp.linalg.matrix_rank(a.T),
+        ),
+        (X,),
+    ),
+    "least_squares": (lambda a, b: jnp.linalg.lstsq(a, b)[0], (X.T, X[0])),
+    "complex_factors": (
+        lambda a: (jnp.linalg.qr(a), jnp.linalg.inv(a), jnp.linalg.eigvals(a)),
+        (COMPLEX,),
+    ),
+    "tridiagonal": (
+        lax.linalg.tridiagonal_solve,
+        (V[:5], V[:5] + 9, V[5:10], X[:5]),
+    ),
+    "factor_in_a_loop": (
+        lambda a: lax.fori_loop(
+            0, 3, lambda _, a: jnp.linalg.cholesky(a @ a.T + jnp.eye(5)), a
+        ),
+        (POSITIVE,),
+    ),
+    "factor_slopes": (
+        jax.grad(lambda a: jnp.linalg.slogdet(a)[1] + solve(a, a[0]).sum()),
+        (POSITIVE,),
+    ),
+}
+
+
+def heat(u: Any) -> Any:
+    waves = jnp.exp(-(jnp.fft.fftfreq(12) ** 2))
+    step = lambda u, _: (jnp.fft.ifft(jnp.fft.fft(u) * waves).real, None)  # noqa: E731
+    return lax.scan(step, u, None, length=4)[0]
+
+
+TRANSFORMED: dict[str, Case] = {
+    "fft": (lambda x: (jnp.fft.fft(x), jnp.fft.fft(x, axis=0), jnp.fft.fft2(x)), (X,)),
+    "real_fft": (
+        lambda x: (jnp.fft.rfft(x), jnp.fft.irfft2(jnp.fft.rfft2(x)), jnp.fft.hfft(x)),
+        (X,),
+    ),
+    "fft_slope": (jax.grad(lambda x: jnp.abs(jnp.fft.fft(x)).sum()), (V,)),
+    "fft_in_a_loop": (heat, (V,)),
+    "fft_convolution": (jax.scipy.signal.fftconvolve, (V, V[:5])),
+}
 CASES = {
-    **PLACED, **ORDERED, **SUMMED, **MOVED, **NETS, **LOOPS, **DRAWN, **NUMBERS
+    **PLACED, **ORDERED, **SUMMED, **MOVED, **NETS, **LOOPS, **DRAWN, **NUMBERS,
+    **REGIONS, **FACTORED, **TRANSFORMED,
 }  # fmt: skip

@@ -99,7 +99,11 @@ class Call:
         return self.operation.operands
 
 
-_NAMING = {"func.call": "callee", "func.constant": "value"}
+_NAMING = {
+    "func.call": "callee",
+    "func.constant": "value",
+    "stablehlo.composite": "decomposition",
+}
 
 
 def named_function(op: Operation) -> str:

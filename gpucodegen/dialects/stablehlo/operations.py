@@ -36,12 +36,8 @@ REFUSED = {
     "reduce_scatter": "Compile the program of one device",
     "partition_id": "Compile the program of one device",
     "replica_id": "Compile the program of one device",
-    "cholesky": "Compute it with NumPy and pass the factor as an argument",
-    "triangular_solve": "Write the solve as affine loops",
-    "fft": "Compute it with NumPy and pass the result as an argument",
     "rng": "Draw the numbers with jax.random, or pass them as an argument",
     "rng_bit_generator": "Use keys of jax.random's default kind, threefry",
-    "custom_call": "Remove the call, or write what it computes with other operations",
     "batch_norm_training": "Expand it into a mean, a variance and arithmetic",
     "batch_norm_grad": "Expand it into reductions and arithmetic",
     "dynamic_reshape": "Lower for arguments of known shapes",
@@ -58,7 +54,6 @@ REFUSED = {
     "outfeed": "Return the values",
     "send": "Return the values",
     "recv": "Pass the values as arguments",
-    "composite": "Call its decomposition instead",
 }
 """Unsupported operations, with advice."""
 
@@ -152,6 +147,11 @@ OPERATIONS = (
     _op("while", syntax.read_while, regions_=2),
     _op("if", regions_=2),
     _op("case", regions_=None),
+    _op("fft", syntax.read_fft),
+    _op("cholesky", syntax.read_cholesky),
+    _op("triangular_solve"),
+    _op("composite", syntax.read_composite, traits=Trait(0)),
+    _op("custom_call", syntax.read_custom_call, traits=Trait(0)),
     *(
         _op(name, refused(f"stablehlo.{name}", advice), regions_=None)
         for name, advice in REFUSED.items()

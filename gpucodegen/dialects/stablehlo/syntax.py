@@ -18,6 +18,7 @@ from gpucodegen.ir.attributes import (
     DenseElementsAttr,
     IntegerAttr,
     OpaqueAttr,
+    StringAttr,
 )
 from gpucodegen.ir.operation import Operation, Value, single_block
 from gpucodegen.ir.types import I1, I32, I64, ComplexType, TensorType, element_type
@@ -304,6 +305,44 @@ def read_iota(r: Reader, state: State) -> None:
     r.expect("=")
     state.attributes["iota_dimension"] = DenseArrayAttr(I64, (r.integer(),))
     read_types(r, state, [])
+
+
+def read_fft(r: Reader, state: State) -> None:
+    """``%a, type = FFT, length = [16] : types``."""
+    use = r.use()
+    while r.accept(","):
+        name = r.one_of(("type", "length"), "'type' or 'length'")
+        r.expect("=")
+        if name == "type":
+            kind = r.keyword("a kind of transform")
+            state.attributes["fft_type"] = enumeration("fft_type", kind)
+        else:
+            lengths = r.listed("[", "]", r.integer)
+            state.attributes["fft_length"] = DenseArrayAttr(I64, tuple(lengths))
+    read_types(r, state, [use])
+
+
+def read_cholesky(r: Reader, state: State) -> None:
+    """``%a, lower = true : types``."""
+    use = r.use()
+    if r.accept(","):
+        r.one_of(("lower",), "'lower'")
+        r.expect("=")
+        word = r.one_of(("true", "false"), "'true' or 'false'")
+        state.attributes["lower"] = IntegerAttr(int(word == "true"), I1)
+    read_types(r, state, [use])
+
+
+def read_custom_call(r: Reader, state: State) -> None:
+    """``@name(%a, %b) {attributes} : (types) -> types``."""
+    state.attributes["call_target_name"] = StringAttr(r.symbol_name())
+    read_types(r, state, r.listed("(", ")", r.use))
+
+
+def read_composite(r: Reader, state: State) -> None:
+    """``"name" %a, %b {attributes} : (types) -> types``."""
+    state.attributes["name"] = StringAttr(r.string())
+    read_types(r, state, r.uses())
 
 
 # -- products --------------------------------------------------------------------------

@@ -53,6 +53,7 @@ PASSES: dict[str, str] = {
     "fuse-tensors": "prepare.linalg_on_tensors:FuseTensors",
     "generalize": "prepare.linalg_to_affine:Generalize",
     "heap-allocations": "prepare.memory_operations:HeapAllocations",
+    "hoist-globals": "prepare.memory_operations:HoistGlobals",
     "host-gpu-to-memref": "prepare.launches_to_loops:HostGpuToMemref",
     "improve-locality": "loops.improve_locality:ImproveLocality",
     "index-to-arith": "prepare.index_types:IndexToArith",

@@ -12,7 +12,7 @@ such functions stay, and the callee is mapped separately.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -84,6 +84,12 @@ class Inline(ModulePass):
         )
 
 
+def without_calls(op: Operation, functions: Mapping[str, Operation]) -> Operation:
+    """An operation whose regions call none of these functions that has one block."""
+    calls = any(inner.name == "func.call" for inner in op.walk())
+    return with_blocks(op, _Inliner(functions).operations) if calls else op
+
+
 def _has_secrets(operations: Sequence[Operation]) -> bool:
     """Whether a declaration has effects that the body does not show."""
     return any(is_opaque(inner) for op in operations for inner in op.walk())
@@ -91,7 +97,7 @@ def _has_secrets(operations: Sequence[Operation]) -> bool:
 
 @dataclass(slots=True)
 class _Inliner:
-    functions: dict[str, Operation]
+    functions: Mapping[str, Operation]
     active: list[str] = field(default_factory=list[str])
     replaced: dict[Value, Value] = field(default_factory=dict[Value, Value])
 
@@ -100,11 +106,12 @@ class _Inliner:
             return op
         self.replaced = {}
         self.active.append(Function(op).name)
-        rebuilt = with_blocks(op, self._operations)
+        rebuilt = with_blocks(op, self.operations)
         self.active.pop()
         return with_roles(rebuilt) or op
 
-    def _operations(self, operations: Sequence[Operation]) -> list[Operation]:
+    def operations(self, operations: Sequence[Operation]) -> list[Operation]:
+        """The operations of a block, with bodies in place of calls."""
         result: list[Operation] = []
         for op in operations:
             current = renamed(op, self.replaced)
@@ -112,7 +119,7 @@ class _Inliner:
             if body is not None:
                 result += body
             elif op.regions:
-                result.append(with_blocks(current, self._operations))
+                result.append(with_blocks(current, self.operations))
             else:
                 result.append(current)
         return result
@@ -127,7 +134,7 @@ class _Inliner:
         (block,) = Function(callee).blocks
         copies = [clone(op, mapping) for op in block.operations]
         self.active.append(name)
-        operations = self._operations(copies)
+        operations = self.operations(copies)
         self.active.pop()
         if declared(callee) is not None and _has_secrets(operations):
             return None

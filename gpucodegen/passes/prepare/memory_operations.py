@@ -13,6 +13,9 @@ which addresses decide where nothing else does:
 `HeapAllocations`: of the ``memref.alloca`` in loops and branches, the first that fit
 stay on the stack; the others become ``memref.alloc`` with a ``memref.dealloc`` at the
 end of their block.
+
+`HoistGlobals`: the address of a global is taken once, at the entry of its function, so
+that loops and branches that read constants run in kernels.
 """
 
 from __future__ import annotations
@@ -86,6 +89,53 @@ def _block(block: Block, large: AbstractSet[Operation]) -> Block:
         memref.dealloc(op.result, location=op.location) for op in inner if op in large
     ]
     return block.with_operations([*moved, *freed, last])
+
+
+GET_GLOBAL = "memref.get_global"
+
+
+@dataclass(frozen=True, slots=True)
+class HoistGlobals(ModulePass):
+    """Move ``memref.get_global`` to the entry of its function, one for each global.
+
+    The operation has no operands and no effect, and its result is the same at each
+    execution, so it may run before anything else.  Globals in a memory space belong to
+    the launch around them and stay.
+    """
+
+    name: ClassVar[str] = "hoist-globals"
+    looks_for: ClassVar[frozenset[str]] = frozenset({GET_GLOBAL})
+
+    def apply(self, module: Module) -> Module:
+        return in_functions(module, lambda function: [_with_hoisted_globals(function)])
+
+
+def _with_hoisted_globals(function: Operation) -> Operation:
+    entry = function.regions[0].blocks[0]
+    outermost = {*entry.operations}
+    found = [op for op in function.walk() if _is_hoistable(op)]
+    if outermost.issuperset(found):
+        return function
+    first: dict[str, Operation] = {}
+    replaced: dict[Value, Value] = {}
+    for op in found:
+        kept = first.setdefault(f"{op.attributes['name']} {op.result.type}", op)
+        replaced[op.result] = kept.result
+    moved = {*found}
+    (rest,) = rewrite_bottom_up(function, lambda op: [] if op in moved else None)
+    rest = substitute_values(rest, replaced)
+    region = rest.regions[0]
+    start = region.blocks[0]
+    start = start.with_operations([*first.values(), *start.operations])
+    return rest.with_(regions=(replace(region, blocks=(start, *region.blocks[1:])),))
+
+
+def _is_hoistable(op: Operation) -> bool:
+    return (
+        op.name == GET_GLOBAL
+        and isinstance(ty := op.result.type, MemRefType)
+        and ty.memory_space is None
+    )
 
 
 NAME = "bufferization.dealloc"

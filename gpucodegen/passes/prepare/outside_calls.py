@@ -139,12 +139,12 @@ class OutsideCalls(ModulePass):
                 is_outside = callee in without_body and any(
                     map(is_carried, _values(op))
                 )
-                return _handled(op, callee, {}) if is_outside else None
+                return outside(op, callee, {}) if is_outside else None
             if op.name == HANDLE or op.regions or not is_external(op):
                 return None
             is_known = lookup(op.name) is not None
             if is_known or any(map(holds_vector, _values(op))):
-                return _handled(op, op.name, op.attributes)
+                return outside(op, op.name, op.attributes)
             return None
 
         (root,) = rewrite_bottom_up(module.operation, rewrite)
@@ -155,7 +155,7 @@ def _values(op: Operation) -> tuple[Value, ...]:
     return (*op.operands, *op.results)
 
 
-def _handled(
+def outside(
     op: Operation, name: str, attributes: Mapping[str, Attribute]
 ) -> list[Operation]:
     """The operation on carriers of its operands; a constant becomes an operand."""

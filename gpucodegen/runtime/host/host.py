@@ -305,12 +305,18 @@ class HostApi(Views):
         kinds: tuple[str, ...],
         attributes: Mapping[str, Any],
         place: tuple[str, int, int] | tuple[()],
+        results: tuple[str, ...] = (),
     ) -> tuple[Any, ...]:
-        """Runs a library operation, or a function without a body."""
+        """Runs a library operation, or a function without a body.
+
+        ``results``: their types, as for `handle`, if one of them is a buffer.
+        """
         run = routine(name)
         assert run is not None
         contents = self._engine.contents
-        return run(RoutineCall(name, operands, kinds, attributes, place, contents))
+        made = run(RoutineCall(name, operands, kinds, attributes, place, contents))
+        forms = zip(made, results, strict=False)
+        return tuple(self._taken_in(name, *pair) for pair in forms) if results else made
 
     def _taken_in(self, operation: str, value: Any, form: str) -> Any:
         """A handler's result in the program's representation."""

@@ -153,7 +153,7 @@
   stablehlo.return %x : tensor<4xf32>
 }) : (tensor<i32>) -> tensor<4xf32>
 
-// ----- stablehlo.all_gather stablehlo.all_reduce stablehlo.all_to_all stablehlo.collective_permute stablehlo.reduce_scatter stablehlo.partition_id stablehlo.replica_id stablehlo.cholesky stablehlo.triangular_solve stablehlo.fft stablehlo.rng stablehlo.rng_bit_generator stablehlo.custom_call stablehlo.batch_norm_training stablehlo.batch_norm_grad stablehlo.dynamic_reshape stablehlo.dynamic_broadcast_in_dim stablehlo.dynamic_iota stablehlo.dynamic_pad stablehlo.dynamic_gather stablehlo.dynamic_conv stablehlo.get_dimension_size stablehlo.set_dimension_size stablehlo.uniform_quantize stablehlo.uniform_dequantize stablehlo.infeed stablehlo.outfeed stablehlo.send stablehlo.recv stablehlo.composite
+// ----- stablehlo.all_gather stablehlo.all_reduce stablehlo.all_to_all stablehlo.collective_permute stablehlo.reduce_scatter stablehlo.partition_id stablehlo.replica_id stablehlo.rng stablehlo.rng_bit_generator stablehlo.batch_norm_training stablehlo.batch_norm_grad stablehlo.dynamic_reshape stablehlo.dynamic_broadcast_in_dim stablehlo.dynamic_iota stablehlo.dynamic_pad stablehlo.dynamic_gather stablehlo.dynamic_conv stablehlo.get_dimension_size stablehlo.set_dimension_size stablehlo.uniform_quantize stablehlo.uniform_dequantize stablehlo.infeed stablehlo.outfeed stablehlo.send stablehlo.recv
 (%x: tensor<4xf32>) -> tensor<4xf32>
 %r = "$op"(%x) : (tensor<4xf32>) -> tensor<4xf32>
 
@@ -190,3 +190,23 @@
 // ----- stablehlo.reduce_precision
 (%x: tensor<4xf32>) -> tensor<4xf32>
 %r = stablehlo.reduce_precision %x, format = e5m4 : tensor<4xf32>
+
+// ----- stablehlo.fft
+(%x: tensor<4xf32>) -> tensor<3xcomplex<f32>>
+%r = stablehlo.fft %x, type = RFFT, length = [4] : (tensor<4xf32>) -> tensor<3xcomplex<f32>>
+
+// ----- stablehlo.cholesky
+(%x: tensor<2x2xf64>) -> tensor<2x2xf64>
+%t = stablehlo.transpose %x, dims = [1, 0] : (tensor<2x2xf64>) -> tensor<2x2xf64>
+%p = stablehlo.dot %x, %t : (tensor<2x2xf64>, tensor<2x2xf64>) -> tensor<2x2xf64>
+%i = stablehlo.constant dense<[[1.0, 0.0], [0.0, 1.0]]> : tensor<2x2xf64>
+%q = stablehlo.add %p, %i : tensor<2x2xf64>
+%r = stablehlo.cholesky %q, lower = true : tensor<2x2xf64>
+
+// ----- stablehlo.triangular_solve
+(%x: tensor<3x3xf32>, %y: tensor<3x2xf32>) -> tensor<3x2xf32>
+%r = "stablehlo.triangular_solve"(%x, %y) <{left_side = true, lower = true, unit_diagonal = true, transpose_a = #stablehlo<transpose TRANSPOSE>}> : (tensor<3x3xf32>, tensor<3x2xf32>) -> tensor<3x2xf32>
+
+// ----- stablehlo.custom_call
+(%x: tensor<4xf32>) -> tensor<4xf32>
+%r = stablehlo.custom_call @Sharding(%x) {mhlo.sharding = "{replicated}"} : (tensor<4xf32>) -> tensor<4xf32>

@@ -19,9 +19,11 @@ from gpucodegen.ir.operation import Block, Operation, Region, Value, rewrite_bot
 from gpucodegen.ir.types import I1, I64, FunctionType, IntegerType, Type, element_type
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.prepare.inline import without_calls
 from gpucodegen.passes.prepare.stablehlo import (
     elementwise,
     gather_scatter_sort,
+    library_calls,
     movement,
     reductions,
 )
@@ -85,10 +87,18 @@ def _yielding(block: Block) -> Block:
     return block.with_operations([*body, last])
 
 
+def composite(b: Builder, op: Operation) -> Sequence[Value]:
+    """The call of its decomposition, which computes the same."""
+    types = [v.type for v in op.results]
+    callee = {"callee": op.attributes["decomposition"]}
+    return b.add("func.call", op.operands, types, callee)
+
+
 CONTROL_RULES: dict[str, Rule] = {
     "stablehlo.while": while_,
     "stablehlo.if": if_,
     "stablehlo.case": case,
+    "stablehlo.composite": composite,
 }
 
 
@@ -177,6 +187,7 @@ RULES: dict[str, Rule] = {
     **gather_scatter_sort.SCATTER_RULES,
     **gather_scatter_sort.SELECT_AND_SCATTER_RULES,
     **gather_scatter_sort.SORTING_RULES,
+    **library_calls.LIBRARY_RULES,
     **CONTROL_RULES,
 }
 """Every operation that has a meaning in linalg."""
@@ -202,6 +213,28 @@ class _Converter:
         made = RULES[op.name](b, op)
         self.values.update(zip(op.results, made, strict=True))
         return b.operations
+
+
+_WITH_SCALAR_REGIONS = frozenset(
+    f"stablehlo.{name}"
+    for name in ("reduce", "reduce_window", "scatter", "select_and_scatter", "sort")
+)
+
+
+def without_calls_in_reducers(module: Module) -> Module:
+    """Functions that combine or compare numbers are inlined in the operations.
+
+    JAX prints ``jnp.where`` or ``jnp.clip`` as calls of private functions.
+    """
+    functions = module.functions
+
+    def rewritten(op: Operation) -> list[Operation] | None:
+        if op.name not in _WITH_SCALAR_REGIONS:
+            return None
+        return [without_calls(op, functions)]
+
+    (root,) = rewrite_bottom_up(module.operation, rewritten)
+    return Module(root)
 
 
 def _unknown(op: Operation) -> Exception:
@@ -237,5 +270,6 @@ class StablehloToLinalg(ModulePass):
         for op in found:
             if op.name not in RULES and op.name != _RETURN:
                 raise _unknown(op)
-        (root,) = rewrite_bottom_up(module.operation, _Converter().rewrite)
+        inner = without_calls_in_reducers(module)
+        (root,) = rewrite_bottom_up(inner.operation, _Converter().rewrite)
         return Module(without_signs(root))

@@ -21,7 +21,6 @@ from gpucodegen.ir.types import (
     F64,
     INDEX,
     IntegerType,
-    TensorType,
     Type,
     element_type,
 )
@@ -35,6 +34,7 @@ from gpucodegen.passes.prepare.stablehlo.expressions import (
     TRUTH,
     UNSIGNED,
     Expression,
+    applied,
     compared,
     convert,
     converted,
@@ -310,19 +310,7 @@ def table_rule(b: Builder, op: Operation) -> Sequence[Value]:
     if made == "-":
         element = element_type(op.operands[0].type)
         raise refusal(op, "Convert the operands to another type first", str(element))
-    return [_applied(b, made, op.operands, op.result.type)]
-
-
-def _applied(b: Builder, name: str, operands: Sequence[Value], ty: Type) -> Value:
-    """An operation on all elements; complex ones apply to scalars only."""
-    if not name.startswith("complex.") or not isinstance(ty, TensorType):
-        return b.add(name, operands, [ty])[0]
-
-    def body(inner: Builder, elements: Sequence[Value]) -> Sequence[Value]:
-        return inner.add(name, elements[:-1], [ty.element])
-
-    whole = [Dim(d) for d in range(len(ty.shape))]
-    return mapped(b, operands, [whole] * len(operands), ty, body)
+    return [applied(b, made, op.operands, op.result.type)]
 
 
 def chlo_rule(b: Builder, op: Operation) -> Sequence[Value]:
@@ -343,7 +331,7 @@ def _negate(b: Builder, op: Operation) -> Sequence[Value]:
     kind = kind_of(x.type)
     if kind in (FLOAT, COMPLEX):
         name = "arith.negf" if kind == FLOAT else "complex.neg"
-        return [_applied(b, name, (x,), x.type)]
+        return [applied(b, name, (x,), x.type)]
     return [_binary(b, "arith.subi", splat(b, 0, x.type), x)]
 
 
@@ -427,7 +415,7 @@ def _compare(b: Builder, op: Operation) -> Sequence[Value]:
     direction = word(op.attributes.get("comparison_direction")).lower()
     if kind_of(x.type) == COMPLEX:
         name = {"eq": "complex.eq", "ne": "complex.neq"}[direction]
-        return [_applied(b, name, (x, y), op.result.type)]
+        return [applied(b, name, (x, y), op.result.type)]
     return [Expression(b, x).compared(direction, Expression(b, y)).value]
 
 

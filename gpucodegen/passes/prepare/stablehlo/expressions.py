@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from gpucodegen.dialects.arith import CMPF_PREDICATES, CMPI_PREDICATES, bit_width
 from gpucodegen.dialects.framework.declare import with_element
+from gpucodegen.ir.affine import Dim
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import (
@@ -19,11 +20,12 @@ from gpucodegen.ir.types import (
     ComplexType,
     FloatType,
     IntegerType,
+    TensorType,
     Type,
     element_type,
 )
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.prepare.stablehlo.forms import chosen, splat
+from gpucodegen.passes.prepare.stablehlo.forms import chosen, mapped, splat
 
 FLOAT, SIGNED, UNSIGNED, TRUTH, COMPLEX = range(5)
 
@@ -115,6 +117,10 @@ def converted(b: Builder, value: Value, ty: Type) -> Value:
     source, target = element_type(value.type), element_type(ty)
     if source == target:
         return value
+    if isinstance(target, ComplexType):
+        return _complex(b, value, ty)
+    if isinstance(source, ComplexType):
+        return _real(b, value, source, ty)
     if target == I1:
         other = splat(b, 0, value.type)
         is_float = kind_of(value.type) == FLOAT
@@ -128,6 +134,44 @@ def converted(b: Builder, value: Value, ty: Type) -> Value:
         else:
             return b.add("builtin.unrealized_conversion_cast", (value,), [ty])[0]
     return b.add(name, (value,), [ty])[0]
+
+
+def applied(b: Builder, name: str, operands: Sequence[Value], ty: Type) -> Value:
+    """An operation on all elements; complex ones apply to scalars only."""
+    if not name.startswith("complex.") or not isinstance(ty, TensorType):
+        return b.add(name, operands, [ty])[0]
+
+    def body(inner: Builder, elements: Sequence[Value]) -> Sequence[Value]:
+        return inner.add(name, elements[:-1], [ty.element])
+
+    whole = [Dim(d) for d in range(len(ty.shape))]
+    return mapped(b, operands, [whole] * len(operands), ty, body)
+
+
+def _complex(b: Builder, value: Value, ty: Type) -> Value:
+    """Numbers as complex ones of a type; real ones have the imaginary part 0."""
+    source, target = element_type(value.type), element_type(ty)
+    assert isinstance(target, ComplexType)
+    part_type = with_element(ty, target.element)
+    if isinstance(source, ComplexType):
+        own = with_element(ty, source.element)
+        parts = [
+            converted(b, applied(b, f"complex.{name}", (value,), own), part_type)
+            for name in ("re", "im")
+        ]
+    else:
+        parts = [converted(b, value, part_type), splat(b, 0, part_type)]
+    return applied(b, "complex.create", parts, ty)
+
+
+def _real(b: Builder, value: Value, source: ComplexType, ty: Type) -> Value:
+    """The real parts; as truth values: whether either part is not zero."""
+    own = with_element(ty, source.element)
+    names = ("re", "im") if element_type(ty) == I1 else ("re",)
+    parts = [
+        converted(b, applied(b, f"complex.{name}", (value,), own), ty) for name in names
+    ]
+    return parts[0] if len(parts) == 1 else b.add("arith.ori", parts, [ty])[0]
 
 
 def _cast(source: Type, target: Type) -> str | None:

@@ -247,6 +247,15 @@ _STABLEHLO: dict[str, dict[str, Accepts]] = {
     "reduce_window": listed(f"{_WINDOW} base_dilations window_dilations"),
     "select_and_scatter": listed(_WINDOW),
     "sort": listed("dimension is_stable"),
+    "fft": listed("fft_type fft_length"),
+    "cholesky": listed("lower"),
+    "triangular_solve": listed("left_side lower unit_diagonal transpose_a"),
+    "composite": listed("name composite_attributes decomposition version"),
+    # Layouts say how XLA stores arrays, aliases and effects what it may reorder.
+    "custom_call": listed(
+        "call_target_name backend_config api_version has_side_effect operand_layouts"
+        " result_layouts output_operand_aliases"
+    ),
     # Whether indices are sorted or unique says what a rule may assume; none does.
     "gather": {
         "dimension_numbers": fields(

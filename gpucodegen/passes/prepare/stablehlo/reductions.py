@@ -6,7 +6,7 @@ The bodies of reductions become scalar code; dot products and convolutions becom
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from gpucodegen.dialects.linalg.named_definitions import numbers
 from gpucodegen.dialects.stablehlo.syntax import layouts, listed
@@ -91,17 +91,19 @@ def _product(
 def convolution(b: Builder, op: Operation) -> Sequence[Value]:
     """``result[b, x.., f] += image[b, x*s + z*d.., c] * kernel[z.., c, f]``.
 
-    Channels in groups: group g has the channels from ``g * C`` on of the image, and
-    the features from ``g * F`` on of kernel and result.
+    In groups, group g has the features from ``g * F`` on of kernel and result, and
+    either the channels from ``g * C`` on of the image, or the images from ``g * N`` on.
     """
-    if op.integer("batch_group_count", 1) != 1:
-        raise refusal(op, "Split the batch into convolutions", "batch_group_count")
     image, kernel = op.operands
-    groups = op.integer("feature_group_count", 1)
+    batches = op.integer("batch_group_count", 1)
+    groups = batches * op.integer("feature_group_count", 1)
+    if groups not in (batches, op.integer("feature_group_count", 1)):
+        raise refusal(op, "Group channels or images, not both", "batch_group_count")
     layout, taps, places = layouts(op.attributes["dimension_numbers"])
     windows = len(layout) - 2
     image = _with_room(b, op, image, layout)
     extents = dict(zip(taps, shape(kernel), strict=True))
+    result_extents = dict(zip(places, shape(op.result), strict=True))
     channels, features = extents["i"], extents["o"] // groups
     # Loops: batch, points, group, feature; then taps and channel.
     points, group, feature = range(1, 1 + windows), 1 + windows, 2 + windows
@@ -115,7 +117,11 @@ def convolution(b: Builder, op: Operation) -> Sequence[Value]:
     in_kernel: dict[str, AffineExpr] = {"i": Dim(channel)}
     in_result: dict[str, AffineExpr] = {"b": Dim(0)}
     one = groups == 1
-    in_image["f"] = Dim(channel) if one else Dim(group) * channels + Dim(channel)
+    in_image["f"] = Dim(channel)
+    if batches > 1:
+        in_image["b"] = Dim(group) * result_extents["b"] + Dim(0)
+    elif not one:
+        in_image["f"] = Dim(group) * channels + Dim(channel)
     in_kernel["o"] = Dim(feature) if one else Dim(group) * features + Dim(feature)
     in_result["f"] = in_kernel["o"]
     for n, (stride, dilation) in enumerate(zip(strides, dilations, strict=True)):
@@ -163,18 +169,49 @@ CONTRACTION_RULES: dict[str, Rule] = {
 
 
 _SCALAR = frozenset(["arith", "math", "complex", "builtin"])
+_ADVICE = "Combine numbers by arithmetic only"
 
 
 def inlined(
     b: Builder, owner: Operation, block: Block, arguments: Sequence[Value]
 ) -> Sequence[Value]:
-    """Append the body of a reduction on scalars to ``b``; returns its values."""
-    values = dict(zip(block.arguments, arguments, strict=True))
+    """Append the body of a reduction on scalars to ``b``; returns its values.
+
+    Its tensors have rank 0: operations on them are operations on their only elements.
+    """
+    values: dict[Value, Value] = {}
+    return _on_elements(b, owner, block, arguments, values)
+
+
+def _on_elements(
+    b: Builder,
+    owner: Operation,
+    block: Block,
+    arguments: Sequence[Value],
+    values: dict[Value, Value],
+) -> Sequence[Value]:
+    values.update(zip(block.arguments, arguments, strict=True))
     for op in block.operations[:-1]:
-        if op.dialect not in _SCALAR or op.regions:
-            raise refusal(owner, "Combine numbers by arithmetic only", op.name)
-        b.operations.append(_on_numbers(op, values))
-    return [values.get(v, v) for v in block.operations[-1].operands]
+        if any(shape(v) for v in (*op.operands, *op.results)):
+            raise refusal(owner, _ADVICE, f"{op.name} of several numbers")
+        match op.name:
+            case "tensor.empty":
+                pass
+            case "linalg.fill" | "tensor.extract":
+                values.update((v, _number(op.operands[0], values)) for v in op.results)
+            case "linalg.generic":
+                given = [_number(v, values) for v in op.operands]
+                made = _on_elements(b, owner, op.body, given, values)
+                values.update(zip(op.results, made, strict=True))
+            case _ if op.dialect in _SCALAR and not op.regions:
+                b.operations.append(_on_numbers(op, values))
+            case _:
+                raise refusal(owner, _ADVICE, op.name)
+    return [_number(v, values) for v in block.operations[-1].operands]
+
+
+def _number(value: Value, values: Mapping[Value, Value]) -> Value:
+    return values.get(value, value)
 
 
 def _on_numbers(op: Operation, values: dict[Value, Value]) -> Operation:

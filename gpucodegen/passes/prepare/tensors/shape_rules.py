@@ -300,6 +300,8 @@ def concat(r: Rewriter, b: Builder, op: Operation) -> None:
     whole[along] = offsets[-1]
     buffer = _sized(r, b, op, whole)
     for value, shape, offset in zip(inputs, shapes, offsets, strict=False):
+        if shape[along] == 0:
+            continue  # its place may lie behind the last element
         place = [0 if d != along else offset for d in range(len(shape))]
         part = Part(tuple(place), tuple(shape), (1,) * len(shape))
         view = part_of(b, buffer, part, shape_of(value.type))
