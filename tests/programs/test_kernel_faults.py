@@ -100,3 +100,61 @@ def test_a_fault_has_its_kernel_block_thread_and_line(name: str) -> None:
 def test_the_proof_refuses_it_as_well(name: str) -> None:
     with pytest.raises(errors.RaceFound):
         prove(kernel(FAULTS[name][0]))
+
+
+LAUNCHED = """
+module attributes {{gpu.container_module}} {{
+  gpu.module @m {{
+    gpu.func @k(%n: index, %z: memref<?xi32>) kernel attributes {{
+        gcg.block = array<i32: 32, 1, 1>, gcg.grid = array<i32: -1, 1, 1>}} {{
+      %t = gpu.thread_id x
+      %b = gpu.block_id x
+      %i = affine.min affine_map<(d0, d1, d2) -> (d0 * 32 + d1, d2 - 1)>(%b, %t, %n)
+      %v = affine.load %z[%i] : memref<?xi32>
+      gpu.barrier
+      affine.if affine_set<(d0, d1, d2) : (d2 - d0 * 32 - d1 - 1 >= 0)>(%b, %t, %n) {{
+        affine.store %v, %z[%i] : memref<?xi32>
+      }}
+      gpu.return
+    }}
+  }}
+  func.func @f(%n: index, %z: memref<?xi32>) {{
+    %one = arith.constant 1 : index
+    %threads = arith.constant 32 : index
+    %blocks = affine.apply affine_map<(d0) -> ({blocks})>(%n)
+    gpu.launch_func @m::@k blocks in (%blocks, %one, %one)
+      threads in (%threads, %one, %one) args(%n : index, %z : memref<?xi32>)
+    return
+  }}
+}}"""
+"""Threads behind the last element read it, in the last of the launched blocks."""
+
+
+def test_a_block_that_is_never_launched_races_with_no_other() -> None:
+    prove(LAUNCHED.format(blocks="(d0 + 31) floordiv 32"))
+    with pytest.raises(errors.RaceFound):
+        prove(LAUNCHED.format(blocks="(d0 + 31) floordiv 32 + 1"))
+
+
+def test_a_column_sum_is_written_over_a_term() -> None:
+    """Only a call knows the number of rows, and so the grid."""
+    text = """func.func @f(
+        %n: index, %m: index, %A: memref<?x?xi32>, %z: memref<?xi32>) {
+      %zero = arith.constant 0 : i32
+      affine.for %i = 0 to %m step 2 {
+        %sum = affine.for %k = 0 to %n iter_args(%s = %zero) -> (i32) {
+          %a = affine.load %A[%k, %i] : memref<?x?xi32>
+          %b = affine.load %z[%i] : memref<?xi32>
+          %c = arith.maxsi %a, %b : i32
+          %d = arith.addi %s, %c : i32
+          affine.yield %d : i32
+        }
+        affine.store %sum, %z[%i] : memref<?xi32>
+      }
+      return
+    }"""
+    a, z = np.arange(35, dtype="i4").reshape(5, 7), np.arange(7, dtype="i4") * 9
+    wanted = z.copy()
+    wanted[::2] = np.maximum(a, z).sum(0)[::2]
+    loaded(text, "sim", "f")(5, 7, a, z)
+    assert z.tolist() == wanted.tolist()

@@ -43,6 +43,24 @@ def scattered(s: np.ndarray, d: np.ndarray, i: np.ndarray) -> np.ndarray:
 
 CASES = [
     case(
+        """func.func @f(%a: tensor<2x8xf32>) -> (tensor<16xf32>, tensor<8x2xf32>) {
+  %v = arith.mulf %a, %a : tensor<2x8xf32>
+  %s = tensor.extract_slice %v[0, 0] [2, 8] [1, 1]
+    : tensor<2x8xf32> to tensor<2x8xf32>
+  %p = arith.cmpf ult, %s, %v : tensor<2x8xf32>
+  %w = arith.select %p, %v, %s : tensor<2x8xi1>, tensor<2x8xf32>
+  %i = tensor.insert_slice %w into %s[0, 0] [2, 8] [1, 1]
+    : tensor<2x8xf32> into tensor<2x8xf32>
+  %c = tensor.collapse_shape %s [[0, 1]] : tensor<2x8xf32> into tensor<16xf32>
+  %e = tensor.expand_shape %c [[0, 1]] output_shape [8, 2]
+    : tensor<16xf32> into tensor<8x2xf32>
+  return %c, %e : tensor<16xf32>, tensor<8x2xf32>
+}""",
+        [square(2, 8)],
+        lambda a: ((a * a).reshape(16), (a * a).reshape(8, 2)),
+        "expanded view",
+    ),
+    case(
         """func.func @f(%a: tensor<3x4xf32>) -> tensor<6x7xf32> {
   %v = arith.constant 7.0 : f32
   %p = tensor.pad %a low[1, 0] high[2, 3] {

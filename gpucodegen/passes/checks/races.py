@@ -18,7 +18,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen import errors
-from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.builtin import Module, symbol_name
+from gpucodegen.dialects.func import Function
+from gpucodegen.dialects.gpu import LaunchFunc
 from gpucodegen.dialects.shared.dma import (
     STARTS,
     TRANSFERS,
@@ -26,7 +28,7 @@ from gpucodegen.dialects.shared.dma import (
     lengths_of,
     tag_of,
 )
-from gpucodegen.ir.attributes import IntegerAttr
+from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Operation, Value, operand_segments
 from gpucodegen.ir.types import I1
@@ -38,6 +40,10 @@ from gpucodegen.passes.analysis.lifting import (
     lift_operations,
 )
 from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.functions import definitions
+from gpucodegen.passes.framework.indexing import Index, from_map
+from gpucodegen.passes.outlining.gpu_launch import thread_index
 from gpucodegen.tiling.model.relations import Model, model
 from gpucodegen.tiling.model.scop import statements
 from gpucodegen.tiling.proof.async_copies import unmatched_waits
@@ -309,6 +315,58 @@ class VerifyKernels(ModulePass):
         surroundings = Surroundings.of(module)
         for op in module.walk():
             is_function = op.name in {"func.func", "gpu.func"}
-            if is_function and op.regions and op.regions[0].blocks:
+            if not is_function or not op.regions or not op.regions[0].blocks:
+                continue
+            try:
                 check_kernel(op, surroundings)
+            except errors.RaceFound:
+                bounded = within_launches(op, module)
+                if bounded is None:
+                    raise
+                check_kernel(bounded, surroundings)
         return module
+
+
+def within_launches(kernel: Operation, module: Module) -> Operation | None:
+    """The kernel under the condition that its block is one of the launched grid.
+
+    The proof of a kernel does not know a grid that is computed at the launch, and most
+    do not need it: it makes every question harder. None if the grid is not an affine
+    function of the kernel's arguments, or if several launches have their own.
+    """
+    launches = [
+        LaunchFunc(op)
+        for op in module.walk()
+        if op.name == "gpu.launch_func" and LaunchFunc(op).kernel[-1:] == _name(kernel)
+    ]
+    if len(launches) != 1 or kernel.name != "gpu.func":
+        return None
+    (launch,) = launches
+    made = definitions(module.operation)
+    passed = dict(zip(launch.arguments, Function(kernel).arguments, strict=False))
+    b = Builder(kernel.location)
+    limits: list[Index] = []
+    for dimension, extent in zip("xyz", launch.grid, strict=True):
+        size = _in_kernel(made.get(extent), passed)
+        if size is not None:
+            limits.append(size - thread_index(b, "block_id", dimension, "block") - 1)
+    if not limits:
+        return None
+    *body, end = kernel.body.operations
+    b.guard(limits, lambda inner: inner.operations.extend(body))
+    return kernel.with_body([*b.operations, end])
+
+
+def _name(kernel: Operation) -> tuple[str, ...]:
+    return (symbol_name(kernel),)
+
+
+def _in_kernel(extent: Operation | None, passed: Mapping[Value, Value]) -> Index | None:
+    """An extent that the host computes, as a function of the kernel's arguments."""
+    if extent is None or extent.name != "affine.apply":
+        return None
+    if not all(value in passed for value in extent.operands):
+        return None
+    map_ = extent.attributes.get("map")
+    assert isinstance(map_, AffineMapAttr)
+    return from_map(map_.map, [passed[value] for value in extent.operands])[0]

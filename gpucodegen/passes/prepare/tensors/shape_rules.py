@@ -350,7 +350,9 @@ def expand(r: Rewriter, b: Builder, op: Operation) -> None:
     assert isinstance(ty, MemRefType)
     result = replace(ty, shape=shape)
     form = strided_form(ty)
-    if not is_row_major(ty) and form is not None:
+    if is_row_major(ty):
+        result = replace(result, layout=None)
+    elif form is not None:
         groups = groups_of(op.attributes.get("reassociation"))
         result = with_strides(ty, shape, expanded(form, shape, groups))
     _reshaped(r, b, op, source, result)
