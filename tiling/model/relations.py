@@ -23,8 +23,9 @@ query:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from gpucodegen.tiling.model.isl import Function, Limits, Map, Set, Solver
 from gpucodegen.tiling.model.isl_forms import linear_function
@@ -321,7 +322,7 @@ class Reference:
         return self.instances.forms[self.position]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Model:
     """The relations of a whole `Scop`, in one isl context.
 
@@ -338,12 +339,12 @@ class Model:
     solver: Solver
     everything: tuple[Instances, ...]
 
-    @property
+    @cached_property
     def statements(self) -> tuple[Instances, ...]:
         """The statements in textual order."""
         return tuple(i for i in self.everything if isinstance(i.node, Statement))
 
-    @property
+    @cached_property
     def references(self) -> tuple[Reference, ...]:
         """Every access of every statement in textual order."""
         return tuple(
@@ -352,11 +353,42 @@ class Model:
             for position in range(len(instances.accesses))
         )
 
+    @cached_property
+    def writes(self) -> Mapping[str, Sequence[Reference]]:
+        """By array: the references that write it, in textual order."""
+        found: dict[str, list[Reference]] = {}
+        for reference in self.references:
+            if reference.access.writes:
+                found.setdefault(reference.access.array, []).append(reference)
+        return found
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """By loop: the textual position of its first node."""
+        return {
+            loop.name: instances.order
+            for instances in reversed(self.everything)
+            for loop in instances.loops
+        }
+
+    @cached_property
+    def depth(self) -> int:
+        """The most loops around a node."""
+        return max((len(i.loops) for i in self.everything), default=0)
+
+    @cached_property
+    def _arrays(self) -> Mapping[str, Array]:
+        return {array.name: array for array in self.scop.arrays}
+
+    @cached_property
+    def _named(self) -> Mapping[str, Instances]:
+        return {i.name: i for i in reversed(self.statements)}
+
     def array(self, name: str) -> Array:
-        return next(array for array in self.scop.arrays if array.name == name)
+        return self._arrays[name]
 
     def statement(self, name: str) -> Instances:
-        return next(i for i in self.statements if i.name == name)
+        return self._named[name]
 
     def where(self, names: Sequence[str], constraint: str) -> Set:
         """The tuples named ``names`` for which the isl text holds."""

@@ -103,7 +103,8 @@ def _flow(model: Model, read: Reference, *, finished: bool) -> Flow:
 
     Of two writes before x, the one that shares more common iterations with it is later.
     """
-    written = [_Write(w, _time(model, w)) for w in _writes(model, read.access.array)]
+    writes = model.writes.get(read.access.array, ())
+    written = [_Write(w, _time(model, w)) for w in writes]
     is_certain = partial(_is_certain, read=read, finished=finished)
     rest = untouched = read.relation.wrap()
     targets = read.relation.range_map().reverse()
@@ -149,12 +150,6 @@ class _Before:
     level: int | None
     certain: bool
     pairs: Map
-
-
-def _writes(model: Model, array: str) -> Iterator[Reference]:
-    for reference in model.references:
-        if reference.access.writes and reference.access.array == array:
-            yield reference
 
 
 def _before(
@@ -223,19 +218,13 @@ def _time(model: Model, write: Reference) -> Map:
     o_d is the textual position of the node around y at depth d, so lexicographic order
     of these times is execution order.
     """
-    depth = max(len(i.loops) for i in model.everything)
     own = write.instances
     trips = [f"t{d}" for d in range(len(own.loops))]
-    first = {
-        loop.name: instances.order
-        for instances in reversed(model.everything)
-        for loop in instances.loops
-    }
     vector: list[str] = []
     for trip, loop in zip(trips, own.loops, strict=True):
-        vector += [str(first[loop.name]), trip]
+        vector += [str(model.places[loop.name]), trip]
     vector.append(str(own.order))
-    vector += ["0"] * (2 * depth + 1 - len(vector))
+    vector += ["0"] * (2 * model.depth + 1 - len(vector))
     source = f"[{', '.join(trips)}]"
     target = f"[{', '.join([*vector, str(write.position)])}]"
     parameters = ", ".join(model.scop.parameters)

@@ -32,6 +32,7 @@ from gpucodegen.ir.operation import (
     substitute_values,
 )
 from gpucodegen.passes.analysis.lifting import Surroundings
+from gpucodegen.passes.analysis.lifting.accesses import is_memref
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
@@ -481,6 +482,8 @@ class LocalityFuser:
         ends = run[0], run[-1]
         if _accesses(ends) > REFERENCES:
             return Refusal(f"they have more than {REFERENCES} accesses")
+        if wish != TOGETHER and self._memory(ends[0]).isdisjoint(self._memory(ends[1])):
+            return Refusal("they share no data")
         analysis = analyse(run, before, self.surroundings)
         if not (wish == TOGETHER or self._pays(analysis, ends)):
             return Refusal("it does not pay")
@@ -498,6 +501,11 @@ class LocalityFuser:
             if wish == TOGETHER or stays:
                 return made
         return refusal
+
+    def _memory(self, nest: Operation) -> frozenset[object]:
+        """The buffers whose cells a nest may access, and the groups of these."""
+        used = {v for op in nest.walk() for v in op.used if is_memref(v)}
+        return frozenset[object]().union(*map(self.surroundings.aliases.memory, used))
 
     def _pays(self, analysis: NestAnalysis, ends: tuple[Operation, Operation]) -> bool:
         first, second = loop_names.lifted_loops(analysis, ends)

@@ -54,10 +54,35 @@ def lift_operations(
         trust_parallel=trust_parallel,
         counted=counted,
     )
-    lifter.declare_context(context)
+    lifter.declare_context(defining(operations, context))
     lifter.index(operations)
     location = operations[0].location if operations else None
     return lifter.finish(lifter.body(operations), location)
+
+
+def defining(
+    operations: Sequence[Operation], context: Sequence[Operation]
+) -> list[Operation]:
+    """The operations of the context that make what others use, directly or not.
+
+    So is a ``memref.dim`` of a buffer that they use, after which its extent is named.
+    A pass that lifts each nest of a function alone takes time in proportion to it.
+    """
+    made = {value: op for op in context for value in op.results}
+    used = {value for root in operations for op in root.walk() for value in op.used}
+    work, chosen = [*used], set[Operation]()
+    while work:
+        op = made.get(work.pop())
+        if op is not None and op not in chosen:
+            chosen.add(op)
+            values = {value for inner in op.walk() for value in inner.used}
+            work += values - used
+            used |= values
+    return [
+        op
+        for op in context
+        if op in chosen or (op.name == "memref.dim" and op.operands[0] in used)
+    ]
 
 
 def lift_function(
