@@ -470,7 +470,43 @@ TRANSFORMED: dict[str, Case] = {
     "fft_in_a_loop": (heat, (V,)),
     "fft_convolution": (jax.scipy.signal.fftconvolve, (V, V[:5])),
 }
+special = jax.scipy.special
+CHANNELS = ("NHWC", "HWIO", "NHWC")
+FUNCTIONS: dict[str, Case] = {
+    "zeta": (lambda x: special.zeta(x + 1.1, x), (abs(V) + 0.1,)),
+    "polygamma": (
+        lambda x: (special.polygamma(1, x), special.polygamma(2, x)),
+        (abs(V) + 0.5,),
+    ),
+    "bessel": (lambda x: (special.i1(x), special.i1e(9 * x), special.i0(x)), (V,)),
+    "complex_functions": (
+        lambda z: tuple(f(z) for f in (jnp.sinh, jnp.cosh, jnp.tan, jnp.sign)),
+        (COMPLEX,),
+    ),
+    "complex_inverses": (
+        lambda z: (
+            jnp.arcsin(z),
+            jnp.arccos(z),
+            jnp.arctan(z),
+            jnp.arcsinh(z),
+            jnp.arccosh(z),
+            jnp.arctanh(z),
+            z**2,
+        ),
+        (COMPLEX,),
+    ),
+    "products_of_halves": (
+        lambda a, b: a @ b,
+        (normal(5, 99).astype("f2"), normal(99, 4).astype("f2")),
+    ),
+    "convolution_of_halves": (
+        lambda x, w: lax.conv_general_dilated(
+            x, w, (1, 1), "SAME", dimension_numbers=CHANNELS
+        ),
+        (IMAGE.astype("f2"), KERNEL.astype("f2")),
+    ),
+}
 CASES = {
     **PLACED, **ORDERED, **SUMMED, **MOVED, **NETS, **LOOPS, **DRAWN, **NUMBERS,
-    **REGIONS, **FACTORED, **TRANSFORMED,
+    **REGIONS, **FACTORED, **TRANSFORMED, **FUNCTIONS,
 }  # fmt: skip

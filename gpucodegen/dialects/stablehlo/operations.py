@@ -23,10 +23,10 @@ BINARY = (
     " shift_left shift_right_arithmetic shift_right_logical subtract xor"
 ).split()
 CHLO = (
-    "acos acosh asin asinh atan atanh cosh digamma erf erf_inv erfc is_inf is_neg_inf"
-    " is_pos_inf lgamma next_after sinh square tan"
+    "acos acosh asin asinh atan atanh bessel_i1e cosh digamma erf erf_inv erfc is_inf"
+    " is_neg_inf is_pos_inf lgamma next_after polygamma sinh square tan zeta"
 ).split()
-"""CHLO functions of one number that JAX prints."""
+"""CHLO functions of numbers that JAX prints."""
 
 REFUSED = {
     "all_gather": "Compile the program of one device",

@@ -6,9 +6,13 @@
 (%x: tensor<4xf32>) -> tensor<4xi1>
 %r = $op %x : tensor<4xf32> -> tensor<4xi1>
 
-// ----- chlo.digamma chlo.erf_inv chlo.lgamma
+// ----- chlo.bessel_i1e chlo.digamma chlo.erf_inv chlo.lgamma
 (%x: tensor<4xf32>) -> tensor<4xf32>
 %r = $op %x : tensor<4xf32> -> tensor<4xf32>
+
+// ----- chlo.polygamma chlo.zeta
+(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32>
+%r = $op %x, %y : tensor<4xf32>, tensor<4xf32> -> tensor<4xf32>
 
 // ----- chlo.next_after
 (%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32>

@@ -217,13 +217,17 @@ class Expression:
         """A constant in the type of this value."""
         if isinstance(value, Expression):
             return value
-        return Expression(self.b, splat(self.b, value, self.type))
+        element = element_type(self.type)
+        if not isinstance(element, ComplexType):
+            return Expression(self.b, splat(self.b, value, self.type))
+        part = splat(self.b, value, with_element(self.type, element.element))
+        return Expression(self.b, _complex(self.b, part, self.type))
 
     def by(self, name: str, *others: Expression | float) -> Expression:
         """An operation of the table, or of MLIR, on this value and others."""
         made = name if "." in name else TABLE[name][kind_of(self.type)]
         operands = (self.value, *(self.of(x).value for x in others))
-        return Expression(self.b, self.b.add(made, operands, [self.type])[0])
+        return Expression(self.b, applied(self.b, made, operands, self.type))
 
     def __add__(self, other: Expression | float) -> Expression:
         return self.by("add", other)
@@ -244,7 +248,8 @@ class Expression:
         return self.of(other) / self
 
     def __neg__(self) -> Expression:
-        return self.by("arith.negf")
+        name = "complex.neg" if kind_of(self.type) == COMPLEX else "arith.negf"
+        return self.by(name)
 
     def __and__(self, other: Expression | float) -> Expression:
         return self.by("and", other)

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from gpucodegen.dialects.framework.declare import with_element
 from gpucodegen.dialects.linalg.named_definitions import numbers
 from gpucodegen.dialects.stablehlo.syntax import layouts, listed
 from gpucodegen.ir.affine import AffineExpr, Const, Dim
 from gpucodegen.ir.attributes import Attribute, DenseElementsAttr, number
+from gpucodegen.ir.number_formats import NARROW
 from gpucodegen.ir.operation import Block, Operation, Value
-from gpucodegen.ir.types import TensorType, Type, element_type
+from gpucodegen.ir.types import F32, TensorType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.stablehlo.expressions import TABLE, converted, kind_of
 from gpucodegen.passes.prepare.stablehlo.forms import (
@@ -39,6 +41,26 @@ def multiply_add(b: Builder, elements: Sequence[Value]) -> Sequence[Value]:
     x, y = (converted(b, value, total.type) for value in (x, y))
     (product,) = b.add(TABLE["multiply"][kind], (x, y), [total.type])
     return b.add(TABLE["add"][kind], (total, product), [total.type])
+
+
+def _summed(
+    b: Builder,
+    op: Operation,
+    inputs: Sequence[Value],
+    maps: Sequence[Sequence[AffineExpr]],
+    kinds: Sequence[str],
+) -> Sequence[Value]:
+    """The sums of products in the type of the result.
+
+    Narrow floats are added in f32 and rounded once, as XLA does on CPUs and GPUs.
+    """
+    ty = op.result.type
+    element = element_type(ty)
+    sum_type = F32 if str(element) in NARROW else element
+    wide = with_element(ty, sum_type) if isinstance(ty, TensorType) else ty
+    start = filled(b, scalar(b, 0, sum_type), wide)
+    (total,) = generic(b, inputs, [start], maps, kinds, multiply_add)
+    return [converted(b, total, ty)]
 
 
 def dot(b: Builder, op: Operation) -> Sequence[Value]:
@@ -78,11 +100,9 @@ def _product(
     maps = [
         [Dim(own[d]) for d in range(n)] for own, n in zip(loops, ranks, strict=True)
     ]
-    zero = scalar(b, 0, element_type(op.result.type))
-    start = filled(b, zero, op.result.type)
     kinds = [PARALLEL] * rank + [REDUCTION] * len(sums[0])
     result = [Dim(d) for d in range(rank)]
-    return generic(b, op.operands, [start], [*maps, result], kinds, multiply_add)
+    return _summed(b, op, op.operands, [*maps, result], kinds)
 
 
 # -- convolutions ----------------------------------------------------------------------
@@ -137,7 +157,6 @@ def convolution(b: Builder, op: Operation) -> Sequence[Value]:
         )
     ]
     element = element_type(op.result.type)
-    start = filled(b, scalar(b, 0, element), op.result.type)
     kinds = [PARALLEL] * (3 + windows) + [REDUCTION] * (windows + 1)
     # Unread operand: it gives linalg the extents of loops that no other indexes alone.
     told = tensor(
@@ -145,7 +164,7 @@ def convolution(b: Builder, op: Operation) -> Sequence[Value]:
     )
     alone = [Dim(group), Dim(feature), *(Dim(first_tap + n) for n in range(windows))]
     inputs = (image, kernel, empty(b, told))
-    return generic(b, inputs, [start], [*maps[:2], alone, maps[2]], kinds, multiply_add)
+    return _summed(b, op, inputs, [*maps[:2], alone, maps[2]], kinds)
 
 
 def _with_room(b: Builder, op: Operation, image: Value, layout: list[str]) -> Value:
