@@ -16,7 +16,7 @@ from math import prod
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function
-from gpucodegen.dialects.gpu import LaunchFunc, known_block, known_grid
+from gpucodegen.dialects.gpu import LaunchFunc, known_block, most_blocks
 from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.attributes import (
     IntegerAttr,
@@ -214,7 +214,7 @@ def _launch(
     body = [o for r in kernel.regions for b in r.blocks for o in b.operations]
     grid = tuple(
         middles.get(value) if extent is None else extent
-        for extent, value in zip(known_grid(kernel), launch.grid, strict=True)
+        for extent, value in zip(most_blocks(kernel), launch.grid, strict=True)
     )
     extents = (*grid, *known_block(kernel))
     sizes = [extent for extent in extents if extent is not None]
