@@ -24,6 +24,7 @@ from gpucodegen.ir.locations import FileLoc, file_location
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import MemRefType, Type, VectorType
 from gpucodegen.options import Options
+from gpucodegen.passes.analysis.host_accesses import ElementAccesses, element_accesses
 from gpucodegen.passes.analysis.lifting import Lifted, Surroundings, lift_function
 from gpucodegen.passes.analysis.work import KernelLaunches, host_program
 from gpucodegen.passes.checks.races import check_kernel
@@ -116,6 +117,8 @@ class Mapping:
     kernels: tuple[MappedKernel, ...]
     refusal: str = ""
     launches: tuple[KernelLaunches, ...] = ()
+    elements: tuple[ElementAccesses, ...] = ()
+    """Loops of the host of a GPU that access its memory element by element."""
     mapped: Module | None = field(default=None, repr=False, compare=False)
 
     def source(self, name: str) -> str:
@@ -158,10 +161,13 @@ def mapping(
     grids = defaultdict[str, set[tuple[int | None, ...]]](set)
     for launch in launches:
         grids[launch.kernel].add(launch.grid)
+    runs_launches = find(target).runs_launches
+    elements = element_accesses(mapped.functions[name]) if runs_launches else ()
     return Mapping(
         target,
         tuple(_kernel(op, around, grids[symbol_name(op)]) for op in _kernels(mapped)),
         launches=launches,
+        elements=tuple(elements),
         mapped=stages[-1][1],
     )
 

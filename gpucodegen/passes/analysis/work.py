@@ -220,12 +220,12 @@ def _launch(
     sizes = [extent for extent in extents if extent is not None]
     return KernelLaunches(
         launch.kernel[-1],
-        tuple(map(_named, around)),
+        tuple(map(host_loop, around)),
         count,
         grid,
         prod(sizes) if len(sizes) == len(extents) else None,
         total_work(body, inner),
-        tuple(map(_named, _outermost(body))),
+        tuple(map(host_loop, _outermost(body))),
     )
 
 
@@ -244,7 +244,8 @@ _FIRST = frozenset({"gpu.block_id", "gpu.thread_id"})
 _LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.while"})
 
 
-def _named(loop: Operation) -> HostLoop:
+def host_loop(loop: Operation) -> HostLoop:
+    """A loop's variable, or its operation, and its place."""
     name = affine.For(loop).iv.name if loop.name == "affine.for" else loop.name
     return name, loop.location
 

@@ -34,6 +34,7 @@ from gpucodegen.dialects.shared.dma import STARTS
 from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.attributes import IntegerAttr, UnitAttr
 from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.passes.analysis.host_accesses import element_accesses
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.lifting.accesses import TAKES_SHAPE
 from gpucodegen.passes.analysis.queries import analyse
@@ -396,6 +397,11 @@ class MapGpu(ModulePass):
             )
             host = without_dead_code(with_blocks(op, mapper.operations))
             kernels.extend(mapper.kernels)
+            for found in element_accesses(host):
+                place = found.loop[1]
+                errors.tell(
+                    errors.ElementTransfers(place, what=found.what, reason=found.why)
+                )
             if not mapper.kernels:
                 return [host]
             return [gpu_module(f"{mapper.module}_kernels", mapper.kernels), host]
