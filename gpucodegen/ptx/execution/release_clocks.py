@@ -131,6 +131,8 @@ class Releases:
 
     def _acquire(self, lane: int, known: Known) -> None:
         own, before = self.clocks.block_of(lane), self.acquired(lane)
+        if known is before:
+            return
         for block in (own, -own):
             if block in known and known[block] is not before.get(block):
                 values = known[block].values
