@@ -24,11 +24,11 @@ from gpucodegen.ir.locations import FileLoc, file_location
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import MemRefType, Type, VectorType
 from gpucodegen.options import Options
-from gpucodegen.passes.analysis.host_accesses import ElementAccesses, element_accesses
 from gpucodegen.passes.analysis.lifting import Lifted, Surroundings, lift_function
 from gpucodegen.passes.analysis.work import KernelLaunches, host_program
 from gpucodegen.passes.checks.races import check_kernel
 from gpucodegen.passes.gpu.lower_collectives import LowerCollectives
+from gpucodegen.passes.outlining.host_accesses import ElementAccesses, element_accesses
 from gpucodegen.report.access_facts import element_bytes
 from gpucodegen.report.schedule_tree import Tree, Verdicts, effects, schedule_tree
 from gpucodegen.report.subjects import location_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from gpucodegen.ir.locations import Location, file_location
-from gpucodegen.passes.analysis.host_accesses import ElementAccesses
 from gpucodegen.passes.analysis.work import HostLoop, KernelLaunches
+from gpucodegen.passes.outlining.host_accesses import ElementAccesses
 from gpucodegen.report.access_facts import (
     extents_needed,
     fronts,

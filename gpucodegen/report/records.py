@@ -11,8 +11,8 @@ from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.ir.locations import Location, file_location
-from gpucodegen.passes.analysis.host_accesses import ElementAccesses
 from gpucodegen.passes.analysis.work import HostLoop, KernelLaunches
+from gpucodegen.passes.outlining.host_accesses import ElementAccesses
 from gpucodegen.report.access_facts import (
     extents_needed,
     fronts,

@@ -34,7 +34,6 @@ from gpucodegen.dialects.shared.dma import STARTS
 from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.attributes import IntegerAttr, UnitAttr
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.passes.analysis.host_accesses import element_accesses
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.lifting.accesses import TAKES_SHAPE
 from gpucodegen.passes.analysis.queries import analyse
@@ -85,6 +84,7 @@ from gpucodegen.passes.outlining.gpu_launch import (
     through_buffers,
     vector_boxes,
 )
+from gpucodegen.passes.outlining.host_accesses import element_accesses
 from gpucodegen.passes.outlining.kernel_operations import needs_kernel
 from gpucodegen.passes.outlining.transfer_spans import spans
 from gpucodegen.passes.vectorize.accumulations import Order

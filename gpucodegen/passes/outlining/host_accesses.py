@@ -13,26 +13,29 @@ from dataclasses import dataclass
 from gpucodegen.ir.attributes import SymbolRefAttr
 from gpucodegen.ir.operation import Operation
 from gpucodegen.passes.analysis.work import HostLoop, host_loop
+from gpucodegen.passes.outlining.cpu_outliner import (
+    has_dynamic_allocation,
+    needs_host,
+)
 
 LOADS = frozenset({"affine.load", "memref.load"})
 STORES = frozenset({"affine.store", "memref.store"})
 LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.while"})
-CALLS = frozenset({"func.call", "llvm.call"})
 
 
 @dataclass(frozen=True, slots=True)
 class ElementAccesses:
     """An outermost loop of the host, and its loads and stores of single elements.
 
-    ``arrays`` are the names of their buffers.  ``callee``: a function that the loop
-    calls, or nothing.
+    ``arrays`` are the names of their buffers.  ``keeper``: the operation that keeps the
+    loop on the host, or the function that it calls.
     """
 
     loop: HostLoop
     loads: int
     stores: int
     arrays: tuple[str, ...]
-    callee: str
+    keeper: str
 
     @property
     def what(self) -> str:
@@ -49,9 +52,9 @@ class ElementAccesses:
     @property
     def why(self) -> str:
         """Why the loop is no kernel."""
-        if self.callee:
-            return f"it calls '{self.callee}', which runs on the host"
-        return "it has operations that run on the host"
+        if self.keeper:
+            return f"'{self.keeper}' in it runs on the host"
+        return "it has branches or values that kernels do not have"
 
 
 def element_accesses(function: Operation) -> Iterator[ElementAccesses]:
@@ -98,8 +101,17 @@ def _summary(loop: Operation, accesses: Sequence[Operation]) -> ElementAccesses:
     loads = sum(op.name in LOADS for op in accesses)
     buffers = [op.operands[op.name in STORES] for op in accesses]
     names = dict.fromkeys(buffer.name or "a buffer" for buffer in buffers)
-    callees = (op.attributes.get("callee") for op in loop.walk() if op.name in CALLS)
-    symbols = [c.path[-1] for c in callees if isinstance(c, SymbolRefAttr)]
+    keepers = (_named(o) for o in loop.walk() if needs_host(o) or _is_dynamic(o))
     count = len(accesses) - loads
-    callee = symbols[0] if symbols else ""
-    return ElementAccesses(host_loop(loop), loads, count, tuple(names), callee)
+    given = host_loop(loop), loads, count, tuple(names)
+    return ElementAccesses(*given, next(keepers, ""))
+
+
+def _is_dynamic(op: Operation) -> bool:
+    return not op.regions and has_dynamic_allocation(op)
+
+
+def _named(op: Operation) -> str:
+    """The callee of a call, else the operation's name."""
+    callee = op.attributes.get("callee")
+    return callee.path[-1] if isinstance(callee, SymbolRefAttr) else op.name
