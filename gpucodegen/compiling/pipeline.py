@@ -43,6 +43,7 @@ from gpucodegen.passes.prepare.decompose_linalg import (
 from gpucodegen.passes.prepare.devirtualize_calls import DevirtualizeCalls, LibraryCalls
 from gpucodegen.passes.prepare.expand_operations import ExpandAtomics, ExpandOperations
 from gpucodegen.passes.prepare.flatten_elements import FlattenElements
+from gpucodegen.passes.prepare.hoist_index_values import HoistIndexValues
 from gpucodegen.passes.prepare.index_types import IndexToArith, LoopsToIndex
 from gpucodegen.passes.prepare.inline import Inline, InlineBranches
 from gpucodegen.passes.prepare.inline_launches import InlineLaunches
@@ -148,7 +149,8 @@ def _loops(r: Request) -> Sequence[ModulePass]:
 def _affine(r: Request) -> Sequence[ModulePass]:
     del r
     branches = [Canonicalize(), PropagateAliases(), InlineBranches()]
-    vectors = [VectorsToMemory(), RaiseToAffine(), FlattenElements()]
+    raised = [HoistIndexValues(), RaiseToAffine()]
+    vectors = [VectorsToMemory(), *raised, FlattenElements()]
     return [*branches, *vectors, Canonicalize(), CheckLoopSteps()]
 
 

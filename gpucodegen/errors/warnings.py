@@ -175,6 +175,17 @@ class ArgumentCopied(CodegenWarning):
     remedy = "Pass an array that is contiguous, as numpy.ascontiguousarray makes"
 
 
+class ElementTransfers(CodegenWarning):
+    """A loop of the host that accesses the memory of a GPU element by element."""
+
+    code = "W023"
+    template = (
+        "the loop stays on the host and {what}: each is a transfer between host and"
+        " device; {reason}"
+    )
+    remedy = "Take these operations out of the loop, so that it becomes a kernel"
+
+
 class UnknownCacheSize(CodegenWarning):
     """A cache size that is not a number of bytes."""
 

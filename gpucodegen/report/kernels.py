@@ -28,6 +28,7 @@ from gpucodegen.passes.analysis.lifting import Lifted, Surroundings, lift_functi
 from gpucodegen.passes.analysis.work import KernelLaunches, host_program
 from gpucodegen.passes.checks.races import check_kernel
 from gpucodegen.passes.gpu.lower_collectives import LowerCollectives
+from gpucodegen.passes.outlining.host_accesses import ElementAccesses, element_accesses
 from gpucodegen.report.access_facts import element_bytes
 from gpucodegen.report.schedule_tree import Tree, Verdicts, effects, schedule_tree
 from gpucodegen.report.subjects import location_of
@@ -116,6 +117,8 @@ class Mapping:
     kernels: tuple[MappedKernel, ...]
     refusal: str = ""
     launches: tuple[KernelLaunches, ...] = ()
+    elements: tuple[ElementAccesses, ...] = ()
+    """Loops of the host of a GPU that access its memory element by element."""
     mapped: Module | None = field(default=None, repr=False, compare=False)
 
     def source(self, name: str) -> str:
@@ -158,10 +161,13 @@ def mapping(
     grids = defaultdict[str, set[tuple[int | None, ...]]](set)
     for launch in launches:
         grids[launch.kernel].add(launch.grid)
+    runs_launches = find(target).runs_launches
+    elements = element_accesses(mapped.functions[name]) if runs_launches else ()
     return Mapping(
         target,
         tuple(_kernel(op, around, grids[symbol_name(op)]) for op in _kernels(mapped)),
         launches=launches,
+        elements=tuple(elements),
         mapped=stages[-1][1],
     )
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from gpucodegen.ir.locations import Location, file_location
 from gpucodegen.passes.analysis.work import HostLoop, KernelLaunches
+from gpucodegen.passes.outlining.host_accesses import ElementAccesses
 from gpucodegen.report.access_facts import (
     extents_needed,
     fronts,
@@ -41,6 +42,7 @@ def mapping_lines(mapping: Mapping, nests: Sequence[Nest]) -> Lines:
     elif not mapping.kernels:
         yield "no kernels: everything runs on the host"
     yield from section("launches", launch_lines(mapping.launches, nests))
+    yield from section("left on the host", map(element_line, mapping.elements))
     for kernel in mapping.kernels:
         yield from section(_head(kernel), _kernel(kernel))
 
@@ -107,6 +109,14 @@ def launch_lines(launches: Sequence[KernelLaunches], nests: Sequence[Nest]) -> L
             work = _count(launch.operations, "operations")
             yield f"{launch.kernel}: one thread runs about {work}"
             yield from _reasons(launch.inside, nests)
+
+
+def element_line(found: ElementAccesses) -> str:
+    """A loop of the host that accesses device memory element by element."""
+    name, location = found.loop
+    place = file_location(location)
+    where = f" of line {place.line}" if place else ""
+    return f"the loop over {name}{where} {found.what}: {found.why}"
 
 
 def _count(number: int | None, what: str) -> str:

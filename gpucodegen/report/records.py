@@ -12,6 +12,7 @@ from typing import Any
 from gpucodegen import errors
 from gpucodegen.ir.locations import Location, file_location
 from gpucodegen.passes.analysis.work import HostLoop, KernelLaunches
+from gpucodegen.passes.outlining.host_accesses import ElementAccesses
 from gpucodegen.report.access_facts import (
     extents_needed,
     fronts,
@@ -158,6 +159,7 @@ def mapping_record(mapping: Mapping, sizes: Of[str, int]) -> Record:
         "sizes": dict(sizes),
         "refused": mapping.refusal or None,
         "launches": [_launch(launch) for launch in mapping.launches],
+        "element_accesses": [_elements(found) for found in mapping.elements],
         "kernels": [_kernel(kernel) for kernel in mapping.kernels],
     }
 
@@ -169,6 +171,16 @@ def _launch(launch: KernelLaunches) -> Record:
         "launches": launch.launches,
         "threads": launch.threads,
         "operations": launch.operations,
+    }
+
+
+def _elements(found: ElementAccesses) -> Record:
+    return {
+        "host_loop": _host_loop(found.loop),
+        "loads": found.loads,
+        "stores": found.stores,
+        "arrays": list(found.arrays),
+        "why": found.why,
     }
 
 

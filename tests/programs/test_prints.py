@@ -12,6 +12,9 @@ import gpucodegen as gcg
 from gpucodegen import errors
 from tests.targets import ALL as COMPILED
 
+# Loops around calls and prints stay on the host of a GPU.
+pytestmark = pytest.mark.filterwarnings("ignore::gpucodegen.errors.ElementTransfers")
+
 ALL = (*COMPILED, "interp")
 EVERYWHERE = [("cpu", 1), ("cpu", 2), ("sim", 1), ("interp", 1)]
 

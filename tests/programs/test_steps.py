@@ -179,8 +179,38 @@ def test_a_grid_that_is_not_resident_is_refused(
 ) -> None:
     walked_by(monkeypatch, (5000, 512))
     kernel = KERNELS["lu"]
+    call = gcg.compile(kernel.path, target="sim")[kernel.entry]
     with pytest.raises(errors.LaunchFailed, match="wait for each other"):
-        kernel.run(gcg.compile(kernel.path, target="sim")[kernel.entry], None)
+        call(np.eye(600))
+
+
+GRIDS = {
+    "lu": ({"N": 41}, (3, 64), 3),
+    "cholesky": ({"N": 3}, (16, 32), 1),
+    "seidel-2d": ({"N": 40, "T": 2}, (16, 32), 2),
+}
+"""Extents, a team's blocks and threads per block, and the blocks with iterations."""
+
+
+@pytest.mark.parametrize("name", GRIDS)
+def test_blocks_without_iterations_are_not_launched(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    size, team, blocks = GRIDS[name]
+    walked_by(monkeypatch, team)
+    found: list[tuple[int, ...]] = []
+    plain = cuda_kernel.CudaKernel.launch
+
+    def noted(self: object, grid: tuple[int, ...], *given: object) -> None:
+        found.append(grid)
+        plain(self, grid, *given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(cuda_kernel.CudaKernel, "launch", noted)
+    kernel = KERNELS[name]
+    program = gcg.compile(kernel.path, target="sim", specialize=False)
+    kernel.run(program[kernel.entry], size)
+    assert "gcg.grid_barrier" in str(program.stages(kernel.entry)[-1][1])
+    assert found[-1] == (blocks, 1, 1)
 
 
 @pytest.mark.slow

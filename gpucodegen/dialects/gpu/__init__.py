@@ -62,6 +62,9 @@ class Module:
 MAPPED_GRID, MAPPED_BLOCK = "gcg.grid", "gcg.block"
 """Attributes of generated kernels: grid and block size, -1 for unknown extents."""
 
+MOST_BLOCKS = "gcg.most_blocks"
+"""Attribute of generated kernels: the most blocks of a launch along x."""
+
 RESIDENT = "nvvm.minctasm"
 """Attribute of kernels: blocks that should be resident per multiprocessor."""
 
@@ -72,6 +75,13 @@ Extents = tuple[int | None, int | None, int | None]
 def known_grid(kernel: Operation) -> Extents:
     """Grid size of every launch of a kernel, as far as attributes state it."""
     return _extents(kernel, MAPPED_GRID, "grid")
+
+
+def most_blocks(kernel: Operation) -> Extents:
+    """Upper bounds of the grid size of every launch, as far as attributes state it."""
+    x, y, z = known_grid(kernel)
+    most = kernel.attributes.get(MOST_BLOCKS)
+    return most.value if x is None and isinstance(most, IntegerAttr) else x, y, z
 
 
 def known_block(kernel: Operation) -> Extents:

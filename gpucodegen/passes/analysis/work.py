@@ -16,7 +16,7 @@ from math import prod
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function
-from gpucodegen.dialects.gpu import LaunchFunc, known_block, known_grid
+from gpucodegen.dialects.gpu import LaunchFunc, known_block, most_blocks
 from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.attributes import (
     IntegerAttr,
@@ -214,18 +214,18 @@ def _launch(
     body = [o for r in kernel.regions for b in r.blocks for o in b.operations]
     grid = tuple(
         middles.get(value) if extent is None else extent
-        for extent, value in zip(known_grid(kernel), launch.grid, strict=True)
+        for extent, value in zip(most_blocks(kernel), launch.grid, strict=True)
     )
     extents = (*grid, *known_block(kernel))
     sizes = [extent for extent in extents if extent is not None]
     return KernelLaunches(
         launch.kernel[-1],
-        tuple(map(_named, around)),
+        tuple(map(host_loop, around)),
         count,
         grid,
         prod(sizes) if len(sizes) == len(extents) else None,
         total_work(body, inner),
-        tuple(map(_named, _outermost(body))),
+        tuple(map(host_loop, _outermost(body))),
     )
 
 
@@ -244,7 +244,8 @@ _FIRST = frozenset({"gpu.block_id", "gpu.thread_id"})
 _LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.while"})
 
 
-def _named(loop: Operation) -> HostLoop:
+def host_loop(loop: Operation) -> HostLoop:
+    """A loop's variable, or its operation, and its place."""
     name = affine.For(loop).iv.name if loop.name == "affine.for" else loop.name
     return name, loop.location
 

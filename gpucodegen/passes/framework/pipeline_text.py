@@ -58,6 +58,7 @@ PASSES: dict[str, str] = {
     "improve-locality": "loops.improve_locality:ImproveLocality",
     "index-to-arith": "prepare.index_types:IndexToArith",
     "inline": "prepare.inline:Inline",
+    "hoist-index-values": "prepare.hoist_index_values:HoistIndexValues",
     "inline-branches": "prepare.inline:InlineBranches",
     "inline-launches": "prepare.inline_launches:InlineLaunches",
     "interchange": "loops.interchange:Interchange",

@@ -84,6 +84,7 @@ from gpucodegen.passes.outlining.gpu_launch import (
     through_buffers,
     vector_boxes,
 )
+from gpucodegen.passes.outlining.host_accesses import element_accesses
 from gpucodegen.passes.outlining.kernel_operations import needs_kernel
 from gpucodegen.passes.outlining.transfer_spans import spans
 from gpucodegen.passes.vectorize.accumulations import Order
@@ -396,6 +397,11 @@ class MapGpu(ModulePass):
             )
             host = without_dead_code(with_blocks(op, mapper.operations))
             kernels.extend(mapper.kernels)
+            for found in element_accesses(host):
+                place = found.loop[1]
+                errors.tell(
+                    errors.ElementTransfers(place, what=found.what, reason=found.why)
+                )
             if not mapper.kernels:
                 return [host]
             return [gpu_module(f"{mapper.module}_kernels", mapper.kernels), host]

@@ -48,6 +48,7 @@ from gpucodegen.passes.gpu.blocks.work_distribution import (
     is_straight,
     spreadable_chain,
 )
+from gpucodegen.passes.gpu.cooperative_grids import GridShares
 from gpucodegen.passes.gpu.nest_mapping import (
     THREADS,
     MappedLoop,
@@ -394,6 +395,7 @@ def _launched(nest: Nest, plan: ThreadGroup) -> list[Operation]:
         for name, extent in (("y", block[1]), ("x", block[0]))
     ]
     arrived: Value | None = None
+    number: Value | None = None
     if plan.blocks > 1:
         arrived = before.allocate("memref.alloc", MemRefType((1,), I32), "arrived")
         before.store(before.constant(0, I32), arrived, [0])
@@ -403,9 +405,15 @@ def _launched(nest: Nest, plan: ThreadGroup) -> list[Operation]:
     team = LaneGroup(tuple(positions), arrived=arrived)
     around = nest.mapper.surroundings
     analysis = analyse([nest.op], nest.context, around, fine=True)
-    Phases(analysis, team, LoopShares(analysis, team)).operations(b, [nest.op])
-    grid = (Index.of(plan.blocks), Index.of(1), Index.of(1))
-    kernel = KernelBody(tuple(b.operations), grid, block)
+    shares, blocks = LoopShares(analysis, team), Index.of(plan.blocks)
+    if number is None:
+        Phases(analysis, team, shares).operations(b, [nest.op])
+    else:
+        counted = GridShares(shares, number, plan.blocks)
+        Phases(analysis, team, counted).operations(b, [nest.op])
+        blocks = counted.grid(before, nest.op)
+    grid = (blocks, Index.of(1), Index.of(1))
+    kernel = KernelBody(tuple(b.operations), grid, block, most_blocks=plan.blocks)
     return [*before.operations, *nest.mapper.launch(kernel), *after.operations]
 
 

@@ -18,6 +18,7 @@ from gpucodegen.dialects.gcg import TileProductNote, with_groups
 from gpucodegen.dialects.gpu import (
     MAPPED_BLOCK,
     MAPPED_GRID,
+    MOST_BLOCKS,
     RESIDENT,
     Launch,
     dimension_of,
@@ -122,6 +123,7 @@ SHARED = OpaqueAttr("#gpu.address_space<workgroup>")
 class KernelBody:
     """A kernel body with its launch extents, which may depend on host values.
 
+    ``most_blocks``: the most blocks of a launch along x, if that is known.
     ``resident``: requested blocks per multiprocessor, if any.  ``products``: notes on
     the program's own tile products.
     """
@@ -129,6 +131,7 @@ class KernelBody:
     operations: tuple[Operation, ...]
     grid: tuple[Index, ...]
     block: tuple[IndexLike, IndexLike, IndexLike]
+    most_blocks: int | None = None
     resident: int | None = None
     products: tuple[TileProductNote, ...] = ()
 
@@ -244,6 +247,8 @@ def outline(
         MAPPED_BLOCK: _extents(kernel.block),
         MAPPED_GRID: _extents(kernel.grid),
     }
+    if kernel.most_blocks is not None:
+        attributes[MOST_BLOCKS] = IntegerAttr(kernel.most_blocks, I32)
     if kernel.resident is not None:
         attributes[RESIDENT] = IntegerAttr(kernel.resident, I32)
     if kernel.products:

@@ -2,8 +2,11 @@
 
 An index is affine when it is built by addition, subtraction, multiplication by a
 constant, ``affine.apply`` and ``index_cast`` from loop variables of affine loops and
-values defined at the top of the function.  A condition is affine when it compares such
-indices; it becomes a conjunction of ``index >= 0``.  All other code stays as it is.
+values defined at the top of the function.  Arithmetic on narrower integers is affine
+where the ranges of loop variables and of casts show that it does not wrap, as for
+``i + 1`` in ``for (int i = 0; i < n; i++)``.  A condition is affine when it compares
+such indices; it becomes a conjunction of ``index >= 0``.  All other code stays as it
+is.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from typing import ClassVar
 from gpucodegen.dialects import affine, arith
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.memref import Mixed, Slice
-from gpucodegen.dialects.shared.integer_ranges import HALF
+from gpucodegen.dialects.shared.integer_ranges import HALF, OPEN, Range, range_of
 from gpucodegen.ir.affine import AffineExpr, AffineMap, Binary, Const, Dim
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
@@ -24,7 +27,7 @@ from gpucodegen.ir.attributes import (
     index_attr,
 )
 from gpucodegen.ir.operation import Block, Operation, Value, segment_counts
-from gpucodegen.ir.types import INDEX, MemRefType
+from gpucodegen.ir.types import INDEX, IntegerType, MemRefType, Type
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.indexing import (
     Index,
@@ -104,9 +107,13 @@ _MIRRORED = {"sgt": "slt", "sge": "sle", "ugt": "ult", "uge": "ule"}
 
 @dataclass(slots=True)
 class _Raiser:
-    """One walk; ``indices`` holds the affine form of index values."""
+    """One walk; ``indices`` holds the affine form of index and integer values.
+
+    ``ranges`` are of the values in affine forms.
+    """
 
     indices: dict[Value, Index] = field(default_factory=dict[Value, Index])
+    ranges: dict[Value, Range] = field(default_factory=dict[Value, Range])
     extremes: dict[Value, tuple[str, list[Index]]] = field(
         default_factory=dict[Value, tuple[str, list[Index]]]
     )
@@ -114,11 +121,15 @@ class _Raiser:
     parts: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
     conditions: Conditions = field(default_factory=Conditions)
     depth: int = 0
+    is_straight: bool = True
+    """Whether each operation stands behind all earlier ones outside of regions."""
 
     def function(self, op: Operation) -> Operation:
         for region in op.regions:
             for block in region.blocks:
                 self._admit(block.arguments)
+        regions = (region for inner in op.walk() for region in inner.regions)
+        self.is_straight = all(len(region.blocks) < 2 for region in regions)
         return op.with_blocks(self._block)
 
     def _admit(self, values: Sequence[Value]) -> None:
@@ -137,6 +148,7 @@ class _Raiser:
             return self._launch(raised)
         if raised.name == "affine.for":
             self._admit(raised.body.arguments[:1])
+            self._learn_variable(affine.For(raised))
         if raised.name == "affine.parallel":
             self._admit(raised.body.arguments)
         self.depth += 1
@@ -168,6 +180,40 @@ class _Raiser:
             self.indices[op.results[0]] = index
         elif self.depth == 0:
             self._admit(op.results)
+            if op.name == "arith.index_cast" and op.result.type == INDEX:
+                self._learn_cast(op)
+
+    def _learn_cast(self, op: Operation) -> None:
+        """Record that an integer is equal to its cast."""
+        (operand,), result = op.operands, op.result
+        if isinstance(operand.type, IntegerType):
+            self.ranges[result] = signed_range(operand.type)
+            if self.is_straight:
+                self.indices[operand] = Index.of(result)
+
+    def _learn_variable(self, loop: affine.For) -> None:
+        """Record the range of a loop variable."""
+        lowers = from_map(loop.lower_map, loop.lower_operands)
+        uppers = from_map(loop.upper_map, loop.upper_operands)
+        first = max(self.range(index).low for index in lowers)
+        last = min(self.range(index).high for index in uppers) - 1
+        self.ranges[loop.iv] = Range(first, max(first, last))
+
+    def range(self, index: Index) -> Range:
+        """The range of an affine form."""
+        leaves = [self.ranges.get(value, OPEN) for value in index.values]
+        return range_of(index.expr, leaves, [])
+
+    def fitting(self, index: Index, ty: Type) -> Index | None:
+        """An affine form if a type holds all its values; ``index`` is assumed to.
+
+        Ranges end at 64 bits, so they do not tell whether wider sums wrap.
+        """
+        if isinstance(ty, IntegerType):
+            is_narrow = 1 < ty.width < WORD_BITS
+            fits = is_narrow and self.range(index).within(signed_range(ty))
+            return index if fits else None
+        return index if ty == INDEX else None
 
     def known(self, values: Sequence[Value]) -> list[Index] | None:
         """Affine forms of all values, or None if one has none."""
@@ -180,6 +226,15 @@ class _Raiser:
             return [self.indices[value]]
         kind, found = self.extremes.get(value, ("", []))
         return found if kind == extreme else None
+
+
+WORD_BITS = 64
+
+
+def signed_range(ty: IntegerType) -> Range:
+    """The numbers that a signed integer type holds."""
+    half = 1 << (ty.width - 1)
+    return Range(-half, half - 1)
 
 
 def _keep(raiser: _Raiser, op: Operation) -> Operation:
@@ -255,11 +310,10 @@ _RAISE: dict[str, Callable[[_Raiser, Operation], Operation]] = {
 
 
 def _constant(raiser: _Raiser, op: Operation) -> Index | None:
-    del raiser
     value = op.attributes.get("value")
-    if not isinstance(value, IntegerAttr) or op.result.type != INDEX:
+    if not isinstance(value, IntegerAttr):
         return None
-    return Index(Const(value.value))
+    return raiser.fitting(Index(Const(value.value)), op.result.type)
 
 
 def _apply(raiser: _Raiser, op: Operation) -> Index | None:
@@ -275,26 +329,26 @@ def _apply(raiser: _Raiser, op: Operation) -> Index | None:
 def _sum(sign: int) -> Callable[[_Raiser, Operation], Index | None]:
     def evaluate(raiser: _Raiser, op: Operation) -> Index | None:
         found = raiser.known(op.operands)
-        if found is None or op.result.type != INDEX:
+        if found is None:
             return None
-        return found[0] + found[1] * sign
+        return raiser.fitting(found[0] + found[1] * sign, op.result.type)
 
     return evaluate
 
 
 def _product(raiser: _Raiser, op: Operation) -> Index | None:
     found = raiser.known(op.operands)
-    if found is None or op.result.type != INDEX:
+    if found is None:
         return None
     for factor, other in (found, reversed(found)):
         if factor.constant is not None:
-            return other * factor.constant
+            return raiser.fitting(other * factor.constant, op.result.type)
     return None
 
 
 def _cast(raiser: _Raiser, op: Operation) -> Index | None:
     found = raiser.known(op.operands)
-    return found[0] if found and op.result.type == INDEX else None
+    return raiser.fitting(found[0], op.result.type) if found else None
 
 
 def _digit(operator: str) -> Callable[[_Raiser, Operation], Index | None]:
@@ -385,6 +439,8 @@ _INDICES: dict[str, Callable[[_Raiser, Operation], Index | None]] = {
     "arith.subi": _sum(-1),
     "arith.muli": _product,
     "arith.index_cast": _cast,
+    "arith.extsi": _cast,
+    "arith.trunci": _cast,
     **dict.fromkeys(
         ("arith.divui", "arith.divsi", "arith.floordivsi", "arith.shrui"),
         _digit("//"),

@@ -19,7 +19,8 @@ from gpucodegen.ptx import faults
 from gpucodegen.ptx.execution.barriers import Clusters
 from gpucodegen.ptx.execution.counters import Counters
 from gpucodegen.ptx.execution.lanes import UFUNCS, Warps
-from gpucodegen.ptx.execution.shadow_memory import Clash, Releases, ShadowMemory
+from gpucodegen.ptx.execution.release_clocks import Releases
+from gpucodegen.ptx.execution.shadow_memory import Clash, ShadowMemory
 from gpucodegen.ptx.execution.vector_clocks import (
     LastReaders,
     Touch,

@@ -43,8 +43,12 @@ _ALWAYS = np.iinfo(np.int32).max
 class FromElsewhere(Protocol):
     """Clocks that lanes have acquired from other blocks."""
 
+    def meet(self, row: int) -> None:
+        """The lanes of a block synchronise: each knows what any has acquired."""
+        ...
+
     def share(self, lanes: Array) -> None:
-        """Lanes synchronise: each knows what any of them has acquired."""
+        """Lanes of a block synchronise: each knows what any of them has acquired."""
         ...
 
     def know(self, lanes: Array, marks: Array) -> Array:
@@ -80,6 +84,8 @@ class VectorClocks:
         self.releases: FromElsewhere | None = None
         self.seen = np.zeros((2, lanes if fine else 0, self.columns), np.int32)
         self.seen[:, :, threads : self.warps * WARP] = _ALWAYS
+        self.proxied = False
+        """Whether the second plane of the clocks has stamps."""
         self._restamp()
 
     def _restamp(self) -> None:
@@ -107,12 +113,12 @@ class VectorClocks:
 
     def meet(self, rows: Array) -> None:
         """All threads of some blocks synchronise."""
-        if self.fine:
-            for row in np.flatnonzero(rows):
+        for row in np.flatnonzero(rows).tolist() if self.fine else ():
+            if self.proxied:
                 own = slice(row * self.threads, (row + 1) * self.threads)
                 self.seen[1, own] = self.seen[1, own].max(0)
-                if self.releases is not None:
-                    self.releases.share(np.arange(own.start, own.stop))
+            if self.releases is not None:
+                self.releases.meet(row)
         self.floor[rows] = self.now
         self.tick()
 
@@ -132,7 +138,14 @@ class VectorClocks:
 
     def acquire(self, lanes: Array, known: Array) -> None:
         """Merges released clocks into those of lanes."""
-        self.seen[:, lanes] = np.maximum(self.seen[:, lanes], known[:, None])
+        if not self.proxied:
+            outside = slice(self.threads, self.warps * WARP)
+            stamps = known[1].copy()
+            stamps[outside] = 0
+            self.proxied = bool(stamps.any())
+        planes = slice(None) if self.proxied else slice(1)
+        before = self.seen[planes, lanes]
+        self.seen[planes, lanes] = np.maximum(before, known[planes, None])
 
     def fence(self, mask: Mask) -> None:
         """A proxy fence: the past of these lanes is ordered for the async proxy."""
@@ -140,6 +153,7 @@ class VectorClocks:
         known = np.maximum(self.seen[0, lanes], self.floor[self.row[lanes], None])
         known[np.arange(len(lanes)), self.thread[lanes]] = self.now
         self.seen[1, lanes] = np.maximum(self.seen[1, lanes], known)
+        self.proxied = True
         self.tick()
 
     def unordered(

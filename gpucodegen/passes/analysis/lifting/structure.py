@@ -205,9 +205,12 @@ IDENTITIES = {"gpu.block_id": Role.BLOCK, "gpu.thread_id": Role.THREAD}
 def within_grid(
     op: Operation, env: Environment, body: Callable[[], tuple[Node, ...]]
 ) -> tuple[Node, ...]:
-    """Block loops, thread loops and the body; unknown extents are unbounded."""
+    """Block loops, thread loops and the body; unknown extents are unbounded.
+
+    A launch of fewer blocks than there may be has fewer pairs of accesses.
+    """
     extents = {
-        Role.BLOCK: gpu.known_grid(op),
+        Role.BLOCK: gpu.most_blocks(op),
         Role.THREAD: gpu.known_block(op),
     }
     around: list[Loop] = []

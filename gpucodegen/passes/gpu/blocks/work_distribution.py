@@ -268,16 +268,26 @@ class LoopShares:
             return None
         if len(team.positions) == 1 and len(loops) >= len(chain):
             return partial(divide, loops=loops, thread=team.number, threads=team.size)
+        lanes, together = self.lanes(chain, middles)
+        return partial(spread, chain=chain, lanes=lanes, together=together)
+
+    def lanes(
+        self, chain: Sequence[Operation], middles: Middles
+    ) -> tuple[list[tuple[Index, int]], int]:
+        """Positions and their counts for each loop of a chain.
+
+        The second result: innermost iterations that a thread runs interleaved.
+        """
         extents: list[int | None] = []
         for loop in chain:
             run = iterations(loop, middles)
             extents.append(None if run is None else max(len(run), 1))
             middles = inside(loop, middles)
         most = 1 if divides(chain) else len(chain)
-        lanes = team.lanes(extents, most)
-        straight = is_straight(chain)
-        together = side_by_side(extents[-1], lanes[-1][1]) if straight else 1
-        return partial(spread, chain=chain, lanes=lanes, together=together)
+        lanes = self.team.lanes(extents, most)
+        if not is_straight(chain):
+            return lanes, 1
+        return lanes, side_by_side(extents[-1], lanes[-1][1])
 
     def is_of_one_member(
         self, found: Sequence[Dependence], before: Operation, after: Operation
