@@ -23,6 +23,8 @@ BUDGET = 1 << 28
 """
 BLOCKS = 32
 """Executed blocks of a launch by default."""
+FEW = 2
+"""As few blocks are executed side by side, whatever they cost."""
 PATIENCE = 40_000
 """Visits to basic blocks after which a block is given up; fewer where more than
 `BLOCKS` have to run together."""
@@ -184,6 +186,9 @@ class MeasuredModule:
 
         if cooperative:
             yield run(None)
+            return
+        if len(chosen) <= FEW:
+            yield run(chosen)
             return
         first = run(chosen[:1])
         yield first
