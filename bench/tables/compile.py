@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -34,18 +35,24 @@ import time
 os.environ["GPUCODEGEN_CACHE_SIZE"] = "0"
 import numpy
 start = time.process_time()
-from bench.tables.compile import compiled
-compiled({name!r}, {arch!r})
+import gpucodegen
+gpucodegen.compile({source!r}, **{options!r}).assembly({entry!r})
 print(time.process_time() - start)
 """
 
 
 def compiled(name: str, arch: str) -> dict[str, str]:
     """The PTX of a kernel of the benchmark at its measured size."""
+    source, options = _program(name, arch)
+    return gcg.compile(source, **options).assembly(KERNELS[name].entry)
+
+
+def _program(name: str, arch: str) -> tuple[str, dict[str, Any]]:
+    """The text and the options of a kernel."""
     kernel = KERNELS[name]
     source = kernel.program(kernel.large)
-    options: dict[str, Any] = {**kernel.options, "target": "cuda", "arch": arch}
-    return gcg.compile(source, **options).assembly(kernel.entry)
+    text = source.read_text("utf-8") if isinstance(source, Path) else source
+    return text, {**kernel.options, "target": "cuda", "arch": arch}
 
 
 def _with_front_end(front_end: str, call: Callable[[], object]) -> object:
@@ -104,10 +111,11 @@ class Warm:
 
 
 def _lines(kernel: str, *architectures: str) -> tuple[Warm | InProcess, ...]:
-    first, code = architectures[0], NEW_PROCESS
-    cold = InProcess(
-        f"{kernel}, {first}: new process", code.format(name=kernel, arch=first), COLD
-    )
+    first = architectures[0]
+    source, options = _program(kernel, first)
+    entry = KERNELS[kernel].entry
+    code = NEW_PROCESS.format(source=source, options=options, entry=entry)
+    cold = InProcess(f"{kernel}, {first}: new process", code, COLD)
     return (*(Warm(kernel, arch) for arch in architectures), cold)
 
 

@@ -25,6 +25,7 @@ from gpucodegen.ptx.execution.vector_clocks import BlockReaders, LastReaders
 from gpucodegen.ptx.memory import Memory, reserved
 from gpucodegen.ptx.parser import ModuleParser, ParsedModule
 from gpucodegen.ptx.translation.program import EntryProgram
+from gpucodegen.ptx.translation.slices import slice_of
 from gpucodegen.ptx.types import Array
 
 CLUSTER = 16
@@ -89,7 +90,7 @@ class Module:
 
     def __init__(self, text: str, *, weak_alignment: bool = False) -> None:
         self.text, self.weak_alignment = text, weak_alignment
-        self._programs: dict[str, EntryProgram] = {}
+        self._programs: dict[tuple[str, bool], EntryProgram] = {}
         self._loaded: WeakKeyDictionary[Memory, _Variables] = WeakKeyDictionary()
 
     @cached_property
@@ -100,12 +101,16 @@ class Module:
     def entries(self) -> dict[str, Entry]:
         return self._parsed.entries
 
-    def program(self, name: str) -> EntryProgram:
-        """A translated kernel; raises `Unsupported` with all untranslatable lines."""
-        if name not in self._programs:
+    def program(self, name: str, *, sliced: bool = False) -> EntryProgram:
+        """A translated kernel; raises `Unsupported` with all untranslatable lines.
+
+        ``sliced``: only its slice, as in `launch`.
+        """
+        if (name, sliced) not in self._programs:
             entry, variables = self.entries[name], self._parsed.variables
-            self._programs[name] = EntryProgram(entry, variables)
-        return self._programs[name]
+            kept = slice_of(entry) if sliced else None
+            self._programs[name, sliced] = EntryProgram(entry, variables, kept)
+        return self._programs[name, sliced]
 
     def load(self, memory: Memory) -> Mapping[str, int]:
         """Addresses of the module's initialised variables in a memory.
@@ -141,6 +146,7 @@ class Module:
         cooperative: bool = False,
         check: bool = True,
         measure: bool = False,
+        sliced: bool = False,
         output: Callable[[str], object] | None = None,
         only: Sequence[int] | None = None,
         patience: int = -1,
@@ -157,13 +163,16 @@ class Module:
         kernel prints, in place of the standard output.  ``measure`` counts executed
         operations; then ``only`` may name the blocks to run, with their clusters, by
         their numbers in the grid, x fastest, and ``patience`` the number of visits to
-        basic blocks after which they end. ``steps``: the visits after which thread
+        basic blocks after which they end. ``sliced``: a measured launch that is not
+        checked executes only what addresses, conditions and synchronisation depend on
+        (`gpucodegen.ptx.translation.slices`); its counters are those of the whole
+        kernel, its results are not. ``steps``: the visits after which thread
         blocks that run side by side count as endless, 0 for no limit. ``trace`` records
         in the run's marks also the accesses of a single thread.  Raises `Fault`,
         `Unsupported`, and `ValueError` for a launch that no driver would accept.
         """
         entry = self.entries[name]
-        program = self.program(name)
+        program = self.program(name, sliced=sliced and measure and not check)
         extents, blocks = _cluster(entry, cluster), _extents(grid)
         launch = Launch(
             entry,

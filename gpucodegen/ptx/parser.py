@@ -40,13 +40,17 @@ def inlined(entry: Entry, functions: Mapping[str, Entry]) -> None:
         _Inliner(entry, functions).run()
 
 
+SLOT = "%slot_"
+"""The beginning of the names of such registers."""
+
+
 def slot_register(place: str, start: int, size: int) -> str:
     """The register that holds bytes of a call's parameter.
 
     >>> slot_register("param0", 8, 4)
     '%slot_param0_8_w32_'
     """
-    return f"%slot_{place}_{start}_w{8 * size}_"
+    return f"{SLOT}{place}_{start}_w{8 * size}_"
 
 
 class _Inliner:

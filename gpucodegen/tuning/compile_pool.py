@@ -1,5 +1,6 @@
 """Compile pool: processes compile schedules, then one measures them, alone.
 
+Predictions are made by all of them, as nothing is timed.
 While anything is measured, nothing is compiled: each group of points is compiled first,
 by all processes.  The disk cache passes compiled code to the process that measures.
 """
@@ -7,9 +8,11 @@ by all processes.  The disk cache passes compiled code to the process that measu
 from __future__ import annotations
 
 import pickle
+from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen.tiling.tuning.search import Trial, TrialError, failed
@@ -47,15 +50,39 @@ class CompilePool:
         """A pool whose processes have started; raises the error if one cannot."""
         pickled, crew = pickle.dumps(subject), CompilePool(timer, [])
         try:
-            crew.helpers = [
-                IsolatedTrials(pickled, timer.timeout) for _ in range(helpers)
-            ]
+            crew.helpers = [timer.beside(pickled) for _ in range(helpers)]
             with ThreadPoolExecutor(helpers) as threads:
                 list(threads.map(IsolatedTrials.start, crew.helpers))
         except BaseException:
             crew.close()
             raise
         return crew
+
+    def predictions(self, points: Iterable[Point]) -> Iterator[Trial]:
+        """The trials of some points by all processes side by side, in their order.
+
+        Nothing is timed, so they do not disturb each other.
+        """
+        workers: SimpleQueue[IsolatedTrials] = SimpleQueue()
+        for worker in (self.timer, *self.helpers):
+            workers.put(worker)
+
+        def trial(point: Point) -> Trial:
+            worker = workers.get()
+            try:
+                return worker.trial(point)
+            finally:
+                workers.put(worker)
+
+        size = 1 + len(self.helpers)
+        with ThreadPoolExecutor(size) as threads:
+            asked: deque[Future[Trial]] = deque()
+            for point in points:
+                asked.append(threads.submit(trial, point))
+                if len(asked) == size:
+                    yield asked.popleft().result()
+            while asked:
+                yield asked.popleft().result()
 
     def trials(self, asked: Iterable[Point]) -> Iterator[Trial]:
         """The trials of some points, all compiled before any is measured."""

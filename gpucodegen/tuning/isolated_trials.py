@@ -1,7 +1,9 @@
 """A paired benchmark in a separate process, which may crash or hang without harm.
 
 A schedule that ends the process, or exceeds the time limit, is a failed trial with that
-reason; a new process runs the next trial.
+reason; a new process runs the next trial.  Processes are forked from a server that has
+compiled the default schedule (`gpucodegen.tuning.fork_server`), so that a failed trial
+costs no more than another one.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from gpucodegen.tiling.tuning.search import Crashed, TimedOut, Trial, TrialError, failed
+from gpucodegen.tuning.fork_server import ForkedProcess, ForkServer
 
 if TYPE_CHECKING:
     from typing import IO
@@ -42,13 +45,16 @@ class Tunable(Protocol):
 class IsolatedTrials:
     """The benchmark of a subject in another process.
 
-    ``timeout``: seconds that a trial may take, compilation included.  It must be
-    closed.
+    ``timeout``: seconds that a trial may take, compilation included.  ``server``: the
+    process from which others are forked; without it each starts by itself.
+    ``is_beside``: it is the server of other trials, too.  It must be closed.
     """
 
     pickled: bytes
     timeout: float
     worker: _Worker | None = None
+    server: ForkServer | None = None
+    is_beside: bool = False
 
     @staticmethod
     def of(subject: Tunable, timeout: float) -> IsolatedTrials:
@@ -63,7 +69,9 @@ class IsolatedTrials:
     def begun(pickled: bytes, timeout: float) -> IsolatedTrials:
         """As `of`, for a pickled subject."""
         contest = IsolatedTrials(pickled, timeout)
+        limit = SECONDS_TO_START + timeout
         try:
+            contest.server = ForkServer.begun(pickled, _environment(), limit)
             contest.start()
         except BaseException:
             contest.close()
@@ -73,10 +81,28 @@ class IsolatedTrials:
     def start(self) -> _Worker:
         """The process, started if there is none."""
         if self.worker is None:
-            self.worker = _Worker()
-            self.worker.send(self.pickled)
-            self._answer(SECONDS_TO_START)
+            forked = self._forked()
+            self.worker = _Worker(forked or _spawned())
+            if forked is None or not forked.server.is_ready:
+                self.worker.send(self.pickled)
+                self._answer(SECONDS_TO_START)
         return self.worker
+
+    def beside(self, pickled: bytes | None = None) -> IsolatedTrials:
+        """Trials in one more process of the same server, which must outlive them.
+
+        ``pickled``: another subject, where forks do not share the benchmark.
+        """
+        given = pickled or self.pickled, self.timeout
+        return IsolatedTrials(*given, server=self.server, is_beside=True)
+
+    def _forked(self) -> ForkedProcess | None:
+        """A process of the server, if there is one."""
+        try:
+            return self.server.fork() if self.server else None
+        except (OSError, EOFError):
+            self.server = None
+            return None
 
     def trial(self, point: Point) -> Trial:
         """The trial of one point, alone."""
@@ -110,6 +136,13 @@ class IsolatedTrials:
         self.close()
 
     def close(self) -> None:
+        """Ends the process, and its server unless that is another one's."""
+        self._drop()
+        if self.server is not None and not self.is_beside:
+            self.server.close()
+        self.server = None
+
+    def _drop(self) -> None:
         """Ends the process."""
         if self.worker is not None:
             self.worker.end()
@@ -126,32 +159,42 @@ class IsolatedTrials:
         try:
             answer = worker.answers.get(timeout=timeout)
         except queue.Empty:
-            self.close()
+            self._drop()
             raise TimedOut(f"no answer within {timeout:.0f} s") from None
         except BaseException:
-            self.close()  # its answer would be taken for another one's
+            self._drop()  # its answer would be taken for another one's
             raise
         if answer is ENDED:
             how = worker.how_it_ended()
-            self.close()
+            self._drop()
             raise Crashed(how)
         if isinstance(answer, Exception):
             raise answer
         return answer
 
 
+def _environment() -> dict[str, str]:
+    """The variables of this process, with its path of imports."""
+    folders = [os.path.abspath(folder) for folder in sys.path if folder]  # noqa: PTH100
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(folders)}
+
+
+def _spawned() -> subprocess.Popen[bytes]:
+    """A process that starts by itself."""
+    return subprocess.Popen(  # noqa: S603
+        COMMAND,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        env=_environment(),
+    )
+
+
 class _Worker:
     """A process and the thread that reads its answers."""
 
-    def __init__(self) -> None:
-        folders = [os.path.abspath(folder) for folder in sys.path if folder]  # noqa: PTH100
-        self.process = subprocess.Popen(  # noqa: S603
-            COMMAND,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
-        )
+    def __init__(self, process: subprocess.Popen[bytes] | ForkedProcess) -> None:
+        self.process = process
         self.answers: queue.Queue[Any] = queue.Queue()
         assert self.process.stdout is not None
         reader = threading.Thread(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from gpucodegen.compiling.targets.registry import find
 from gpucodegen.compiling.tuned_schedules import MEASURED, Scope
 from gpucodegen.debugging.version import __version__
 from gpucodegen.options import Options
@@ -85,6 +87,39 @@ class Subject:
                 " those of the process that tunes"
             )
         return self.timing(program, given)
+
+    def warmed(self) -> Timing | None:
+        """Compiles the default schedule for processes to be forked from this one.
+
+        Returns the object of `contest` where forked processes may share it, as
+        estimates may.  No thread and no device context is left behind.
+        """
+        from gpucodegen.tuning.paired_benchmark import DEFAULT
+
+        if self.scope.predicted_for:
+            contest = self.contest()
+            contest.trial(DEFAULT)
+            return contest
+        if find(self.options.target).repeats_calls and not self.pipeline:
+            with suppress(Exception):  # its trial tells what is wrong
+                self._compile()
+        return None
+
+    def _compile(self) -> None:
+        from gpucodegen.api import parse
+        from gpucodegen.program import Program
+        from gpucodegen.program_text import of_module
+        from gpucodegen.tuning.arguments import real
+        from gpucodegen.tuning.paired_benchmark import (
+            DEFAULT,
+            compile_kernels,
+            scheduled,
+        )
+
+        module = parse(self.text, allow_unregistered=True)
+        program = Program(of_module(module), self.options)
+        made = scheduled(program, self.name, DEFAULT)
+        compile_kernels(made, real(self.arguments))
 
     def timing(self, program: Program, arguments: tuple[Any, ...]) -> Timing:
         """The object that times or estimates calls with these arguments."""

@@ -161,12 +161,13 @@ class Task:
         return timeout * (EMULATION if self.about["predicted_for"] else 1.0)
 
     def crew(self, workers: int, trials: int) -> int:
-        """Processes that compile schedules, including the one that measures.
+        """Processes that compile or predict schedules, including the one that measures.
 
-        They pay where several points are compiled for the host.
+        They pay where several points are compiled for the host, or predicted.
         """
         is_timed = self.machine and registry.find(self.about["target"]).repeats_calls
-        return min(workers, processors()) if is_timed and trials >= MANY else 1
+        pays = is_timed or self.about["predicted_for"]
+        return min(workers, processors()) if pays and trials >= MANY else 1
 
     def crewed(self, timing: Timing, crew: int) -> CompilePool | None:
         """The measuring process with its compile pool; None: it has to do alone."""

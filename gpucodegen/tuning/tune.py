@@ -99,7 +99,7 @@ def seconds(budget: float | str) -> float:
 
 
 HIRED = 2
-"""Default number of concurrent trials of an executor."""
+"""Default number of concurrent trials of an executor, and of concurrent predictions."""
 
 
 def tune(
@@ -144,8 +144,9 @@ def tune(
     timed against the program without them.  ``sampler``: an Optuna sampler, in place of
     the local search.  ``executor``: makes up to ``workers`` trials at the same time
     (default 2), on workers with the processor and packages of this one, such as a Dask
-    client's ``get_executor()``.  Without one, ``workers`` processes compile as many
-    schedules for the CPU at once, before one of them measures these, alone.
+    client's ``get_executor()``.  Without one, ``workers`` processes (default 1) compile
+    as many schedules for the CPU at once, before one of them measures these, alone; or
+    predict as many at once (default 2).
 
     ``isolate``: schedules run in a separate process, so that a crash, or a run of more
     than ``timeout`` seconds (ten times as many where it is emulated), only fails its
@@ -160,29 +161,33 @@ def tune(
     ``compile`` does not run it by itself.  Ctrl-C keeps the trials that were made.
     """
     limits = effort_of(effort, trials, budget)
-    workers = (1 if executor is None else HIRED) if workers is None else workers
-    _check(workers=workers, timeout=timeout)
     asked = Asked(shapes, arch, pipeline, values, where)
+    _check(workers=1 if workers is None else workers, timeout=timeout)
     task = Task.of(source, name, arguments, asked, options)
+    predicts = bool(task.about["predicted_for"])
+    if workers is None:
+        workers = 1 if executor is None and not predicts else HIRED
     most = max(limits.trials, 1 + len(candidates or ()))
     tried = limits.trials if candidates is None else len(candidates)
     width = workers if executor else task.crew(workers, tried)
-    listed = most if executor else width
+    listed = most if executor or predicts else width
     order = Order.of(task.found, task.holes, candidates, sampler, most, width, listed)
     patience = task.patience(timeout) if isolate else 0.0
     timing, note = task.timing(patience)
     crew = None if executor else task.crewed(timing, width)
     try:
-        alone = crew.trials if crew else partial(map, timing.trial)
+        alone = partial(map, timing.trial)
+        if crew:
+            alone = crew.predictions if predicts else crew.trials
         hired = executor and by_executor(executor, task.pickled, patience, workers)
         measure = hired or alone
         made = _searched(task, order, measure, Effort(most, limits.seconds), observe)
         finalists, trouble = _decided(task, made, timing)
         told = note, trouble, order.note, timing.told()
     finally:
-        timing.close()
         if crew:
             crew.close()
+        timing.close()
     return TuneResult(
         name,
         _with_refused(made, task.holes),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import pickle
 import sys
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 
 def main() -> None:
@@ -19,12 +19,12 @@ def main() -> None:
     serve(requests, answers)
 
 
-def serve(requests: BinaryIO, answers: BinaryIO) -> None:
+def serve(requests: BinaryIO, answers: BinaryIO, contest: Any = None) -> None:
     """Makes the benchmark of the first request, then calls its methods.
 
-    An answer is a value, or the exception that a request raised.
+    With a ``contest`` it is made already.  An answer is a value, or the exception that
+    a request raised.
     """
-    contest = None
     while True:
         try:
             request = pickle.load(requests)  # noqa: S301  (from the parent process)
@@ -37,12 +37,12 @@ def serve(requests: BinaryIO, answers: BinaryIO) -> None:
                 method, arguments = request
                 answer = getattr(contest, method)(*arguments)
         except Exception as error:  # noqa: BLE001  (the parent raises it)
-            answer = _sendable(error)
+            answer = sendable(error)
         pickle.dump(answer, answers)
         answers.flush()
 
 
-def _sendable(error: Exception) -> Exception:
+def sendable(error: Exception) -> Exception:
     """The exception, or one with its text if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(error))  # noqa: S301

@@ -251,6 +251,11 @@ class Accesses:
             text = f"deadlock: {where}, and nobody changes what they read"
             self.batch.fault(faults.DEADLOCK, text, site.index, lane)
 
+    def visit(self, site: Site, address: Value, mask: Mask) -> None:
+        """Counts an access whose values do not matter."""
+        space, lanes, offsets = self.resolve(site, address, mask)
+        self.noted(space, site, lanes, offsets)
+
     def load(self, site: Site, address: Value, mask: Mask) -> Sequence[Array]:
         """One array over all lanes for each element that a lane loads."""
         space, lanes, offsets = self.resolve(site, address, mask)

@@ -69,6 +69,8 @@ class BulkStores:
                 self.batch.fault(faults.OUT_OF_BOUNDS, text, source.index, lane)
             self.accesses.stretched("shared", source, lane, origin, nbytes)
             self.accesses.stretched("global", target, lane, place, nbytes)
+            if not self.batch.launch.program.moves_data:
+                continue
             each: Array = np.arange(int(nbytes))
             self._start(source, lane, origin, each, place + each)
 
@@ -90,6 +92,8 @@ class BulkStores:
         for lane, origin, address, place in rows:
             rank = len(corner)
             tensor, own = self.mbarriers.tensor(source, lane, address, rank, origin)
+            if not self.batch.launch.program.moves_data:
+                continue
             targets = tensor.bytes_at(tuple(place))
             self._start(source, lane, origin, tensor.places(own), targets)
 
@@ -200,6 +204,35 @@ class Copies:
         mask: Mask,
     ) -> None:
         """Starts a copy; ``real`` bytes come from the source, zeros fill the rest."""
+        accesses = self.accesses
+        lanes, targets, sources, sizes = self.visit(target, to, source, of, real, mask)
+        mine = np.arange(self.batch.lanes) if lanes is None else lanes
+        for size in np.unique(sizes[sizes > 0]):
+            of_size = sizes == size
+            lanes_of, from_there = mine[of_size], sources[of_size]
+            accesses.check("read", "global", source, lanes_of, from_there, int(size))
+        accesses.check("write", "shared", target, lanes, targets)
+        marks = accesses.marks.get("shared")
+        if marks is not None:
+            marks.start_copy(accesses.touch("shared", target.width, lanes, targets))
+        cells = targets[:, None] + np.arange(target.width)
+        accesses.shared[cells] = _UNREADY
+        groups, width = self.group[mine], target.width
+        before = self._data(sources, sizes, width)
+        self.pending.append(
+            Pending(mine, targets, sources, sizes, groups, before, width, target.index)
+        )
+
+    def visit(
+        self,
+        target: Site,
+        to: Value,
+        source: Site,
+        of: Value,
+        real: Value | None,
+        mask: Mask,
+    ) -> tuple[Array | None, Array, Array, Array]:
+        """Counts a copy; returns its lanes, targets, sources and bytes."""
         accesses, batch = self.accesses, self.batch
         _, lanes, targets = accesses.resolve(target, to, mask)
         mine = np.arange(batch.lanes) if lanes is None else lanes
@@ -212,22 +245,8 @@ class Copies:
         some = sizes > 0
         if some.any():
             accesses.noted("global", source, mine[some], sources[some])
-        for size in np.unique(sizes[some]):
-            of_size = sizes == size
-            lanes_of, from_there = mine[of_size], sources[of_size]
-            accesses.check("read", "global", source, lanes_of, from_there, int(size))
         accesses.noted("shared", target, lanes, targets)
-        accesses.check("write", "shared", target, lanes, targets)
-        marks = accesses.marks.get("shared")
-        if marks is not None:
-            marks.start_copy(accesses.touch("shared", target.width, lanes, targets))
-        cells = targets[:, None] + np.arange(target.width)
-        accesses.shared[cells] = _UNREADY
-        groups, width = self.group[mine], target.width
-        before = self._data(sources, sizes, width)
-        self.pending.append(
-            Pending(mine, targets, sources, sizes, groups, before, width, target.index)
-        )
+        return lanes, targets, sources, sizes
 
     def _data(self, sources: Array, sizes: Array, width: int) -> Array:
         """The present bytes of the sources, padded with zeros."""

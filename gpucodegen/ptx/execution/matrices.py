@@ -112,6 +112,10 @@ class Matrices:
         result[:, self._active(mask)] = held.swapaxes(0, 1)
         return list(result.reshape(count, self.batch.lanes))
 
+    def visit(self, site: Site, address: Value, count: int, mask: Mask) -> None:
+        """Only counts what `load` or `store` accesses."""
+        self.accesses.visit(site, address, self._givers(site, count, mask))
+
     def store(
         self,
         site: Site,

@@ -28,6 +28,8 @@ _ASKING, _PATIENCE = 2, 8
 """Turns of all polling groups in which nothing moves, before copies land, or none can.
 """
 _UNREADY = 0xFF
+NOTHING: Array = np.zeros(0, np.int64)
+"""The bytes of a copy whose data nothing depends on."""
 Place = tuple[Site, Value]
 """An operand of an instruction, and its address in each lane."""
 _COUNT = 24
@@ -101,6 +103,7 @@ class MBarriers:
         self.phases: dict[int, Phase] = {}
         self.copies: list[BulkCopy] = []
         self.clocks = self.batch.clocks
+        self._moves_data = self.batch.launch.program.moves_data
         self.stalled = np.zeros(self.batch.lanes, bool)
         self.polled = np.zeros(self.batch.lanes, np.int64)
         """The instruction at which a lane polls, and the barrier's place."""
@@ -261,7 +264,7 @@ class MBarriers:
             strict=True,
         )  # fmt: skip
         for lane, begin, origin, nbytes, place in rows:
-            each = np.arange(int(nbytes))
+            each = np.arange(int(nbytes)) if self._moves_data else NOTHING
             if near:
                 self.check_shared_source(out_of, lane, origin, int(nbytes))
             else:
@@ -272,7 +275,8 @@ class MBarriers:
             self.accesses.stretched("shared", into, lane, begin, nbytes)
             for to_place, at_place in self._aims(lane, begin, place, ranks):
                 copy = each, origin + each
-                self._start(into, lane, to_place, *copy, at_place, near)
+                piece = to_place, int(nbytes)
+                self._start(into, lane, *piece, *copy, at_place, near)
 
     def _aims(
         self, lane: int, target: int, barrier: int, ranks: Value | None
@@ -324,10 +328,11 @@ class MBarriers:
         )  # fmt: skip
         for lane, begin, address, place_in_tensor, place in rows:
             tensor, own = self.tensor(into, lane, address, len(corner), begin)
-            sources = tensor.bytes_at(tuple(place_in_tensor))
+            copy = NOTHING, NOTHING
+            if self._moves_data:
+                copy = tensor.places(own), tensor.bytes_at(tuple(place_in_tensor))
             for to_place, at_place in self._aims(lane, begin, place, ranks):
-                copy = tensor.places(own), sources
-                self._start(into, lane, to_place, *copy, at_place)
+                self._start(into, lane, to_place, tensor.nbytes, *copy, at_place)
 
     def tensor(
         self, site: Site, lane: int, address: int, rank: int, place: int
@@ -358,13 +363,13 @@ class MBarriers:
         site: Site,
         lane: int,
         target: int,
+        size: int,
         places: Array,
         sources: Array,
         barrier: int,
         of_shared: bool = False,
     ) -> None:
         """Queues a copy; its destination is poisoned until it lands."""
-        size = len(sources)
         accesses, stop = self.accesses, target + size
         self._phase(site, np.array([lane]), barrier)
         if stop > accesses.end_of(target):
@@ -380,7 +385,7 @@ class MBarriers:
             clash = marks.start_bulk(self.clocks, target, size, lane)
             if clash is not None:
                 self.batch.fault(clash.kind, clash.message, site.index, lane)
-        accesses.shared[target:stop] = _UNREADY
+        accesses.shared[target : target + len(sources)] = _UNREADY
         before = self._data(sources, of_shared)
         way = target, size, places, sources, before, barrier, lane, site.index
         self.copies.append(BulkCopy(*way, of_shared))

@@ -72,9 +72,7 @@ def matrix_rows(x: Instruction, o: OperandText) -> list[Line]:
         raise Untranslatable("no such form")
     loads = x.opcode == "ldmatrix"
     target, place = x.operands if loads else x.operands[::-1]
-    address, offset = o.address(place)
-    space = "shared" if form[3] else "generic"
-    site = o.constant(Site.of(x.index, space, offset, "u4", 4))
+    site, address = _rows(x, o, place)
     registers = members(target)
     if len(registers) != int(form[1]):
         raise Untranslatable("no such form")
@@ -85,6 +83,21 @@ def matrix_rows(x: Instruction, o: OperandText) -> list[Line]:
     call = f"S.matrices.load({site}, {address}, {len(registers)}, {flipped}, q)"
     lines: list[Line] = [f"t_ = {call}"]
     return lines + [o.write(r, f"t_[{i}]", "b32") for i, r in enumerate(registers)]
+
+
+def _rows(x: Instruction, o: OperandText, place: str) -> tuple[str, str]:
+    """The site and the address of a row of a matrix in shared memory."""
+    address, offset = o.address(place)
+    space = "shared" if any(m.startswith("shared") for m in x.modifiers) else "generic"
+    return o.constant(Site.of(x.index, space, offset, "u4", 4)), address
+
+
+def visit_rows(x: Instruction, o: OperandText) -> list[Line]:
+    """Only the addresses of ``ldmatrix`` or ``stmatrix``, to be counted."""
+    loads = x.opcode == "ldmatrix"
+    target, place = x.operands if loads else x.operands[::-1]
+    site, address = _rows(x, o, place)
+    return [f"S.matrices.visit({site}, {address}, {len(members(target))}, q)"]
 
 
 def movmatrix(x: Instruction, o: OperandText) -> list[Line]:

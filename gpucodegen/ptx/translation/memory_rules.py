@@ -227,6 +227,36 @@ def _parts(
     return pieces
 
 
+def visit(x: Instruction, o: OperandText) -> list[Line]:
+    """Only the addresses of ``ld`` or ``st``, to be counted."""
+    loads = x.opcode in ("ld", "ldu")
+    values, place = x.operands if loads else x.operands[::-1]
+    kind = x.modifiers[-1]
+    pieces = _parts(x, o, place, UNSIGNED.get(kind, kind), members(values))
+    return [f"S.accesses.visit({site}, {at}, q)" for site, at, _ in pieces]
+
+
+def visit_atomic(x: Instruction, o: OperandText) -> list[Line]:
+    """Only the addresses of ``atom`` or ``red``, to be counted."""
+    site, address, _ = _updated(x, o)
+    return [f"S.accesses.visit({site}, {address}, q)"]
+
+
+def visit_copy(x: Instruction, o: OperandText) -> list[Line]:
+    """Only the addresses of a ``cp.async``, to be counted."""
+    return [f"S.copies.visit({_copied(x, o)})"]
+
+
+COUNTING_RULES: dict[str, Rule] = {
+    "ld": visit,
+    "ldu": visit,
+    "st": visit,
+    "atom": visit_atomic,
+    "red": visit_atomic,
+    "cp": visit_copy,
+}
+
+
 def load(x: Instruction, o: OperandText) -> list[Line]:
     """``ld`` of one register or of a vector."""
     given = mods(x, (*SPACES, *VECTORS, "ca", "cg", "cs", "lu", "cv"))
@@ -281,16 +311,12 @@ def atomic(x: Instruction, o: OperandText) -> list[Line]:
     kind = next(m for m in given[::-1] if m in DTYPES)
     single = kind.removesuffix("x2")
     wanted = x.opcode == "atom"
-    operands = x.operands[1:] if wanted else x.operands
-    address, offset = o.address(operands[0])
-    columns = [_elements(o, operand, kind) for operand in operands[1:]]
-    order, count = order_of(x), len(columns[0])
-    form = Site.of(x.index, _space(given), offset, DTYPES[single], count, order=order)
+    site, address, columns = _updated(x, o)
     what = chosen(given, ATOMICS)
     if single == "bf16" and what in ("add", "min", "max"):
         what = f"{what}.bf16"
     values = "".join(f"({', '.join(row)},), " for row in zip(*columns, strict=True))
-    call = f"S.atomic({o.constant(form)}, {address}, {what!r}, ({values}), {wanted}, q)"
+    call = f"S.atomic({site}, {address}, {what!r}, ({values}), {wanted}, q)"
     if not wanted:
         return [call]
     lines: list[Line] = [f"t_ = {call}"]
@@ -300,6 +326,19 @@ def atomic(x: Instruction, o: OperandText) -> list[Line]:
             value = f"packed('i4', t_[{2 * i}], t_[{2 * i + 1}])"
         lines.append(o.write(register, value, kind))
     return lines
+
+
+def _updated(x: Instruction, o: OperandText) -> tuple[str, str, list[list[str]]]:
+    """The site and address of an atomic, and the numbers of each of its operands."""
+    given = mods(x, (*SPACES, *VECTORS, *ATOMICS, "noftz"))
+    kind = next(m for m in given[::-1] if m in DTYPES)
+    place, *operands = x.operands[x.opcode == "atom" :]
+    address, offset = o.address(place)
+    columns = [_elements(o, operand, kind) for operand in operands]
+    element = DTYPES[kind.removesuffix("x2")]
+    count, order = len(columns[0]), order_of(x)
+    site = Site.of(x.index, _space(given), offset, element, count, order=order)
+    return o.constant(site), address, columns
 
 
 def _elements(o: OperandText, operand: str, kind: str) -> list[str]:
@@ -325,11 +364,16 @@ def cp_async(x: Instruction, o: OperandText) -> list[Line]:
     if name == "cp.async.wait_group":
         (newest,) = x.operands
         return [f"S.copies.wait({int(newest)}, q)"]
+    return [f"S.copies.start({_copied(x, o)})"]
+
+
+def _copied(x: Instruction, o: OperandText) -> str:
+    """Target, source and size of a ``cp.async``, as arguments."""
     forms = {
         "cp.async.ca.shared.global": (4, 8, 16),
         "cp.async.cg.shared.global": (16,),
     }
-    plain = re.sub(r"\.L2:\w+|:cta", "", name)
+    plain = re.sub(r"\.L2:\w+|:cta", "", x.name)
     if plain not in forms:
         raise Untranslatable("no such copy")
     target, source, width, *short = x.operands
@@ -341,7 +385,7 @@ def cp_async(x: Instruction, o: OperandText) -> list[Line]:
     real = o.read(short[0], "u32") if short else "None"
     into = o.constant(Site.of(x.index, "shared", to_offset, "u4", size // 4))
     out_of = o.constant(Site.of(x.index, "global", of_offset, "u4", size // 4))
-    return [f"S.copies.start({into}, {to}, {out_of}, {of}, {real}, q)"]
+    return f"{into}, {to}, {out_of}, {of}, {real}, q"
 
 
 def createpolicy(x: Instruction, o: OperandText) -> list[Line]:

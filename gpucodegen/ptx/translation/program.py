@@ -39,8 +39,16 @@ from gpucodegen.ptx.translation.control_rules import (
     branch_index,
 )
 from gpucodegen.ptx.translation.conversion_rules import CONVERSION_RULES
-from gpucodegen.ptx.translation.matrix_rules import MATRIX_RULES, WARPGROUP_RULES
-from gpucodegen.ptx.translation.memory_rules import MBARRIER_RULES, MEMORY_RULES
+from gpucodegen.ptx.translation.matrix_rules import (
+    MATRIX_RULES,
+    WARPGROUP_RULES,
+    visit_rows,
+)
+from gpucodegen.ptx.translation.memory_rules import (
+    COUNTING_RULES,
+    MBARRIER_RULES,
+    MEMORY_RULES,
+)
 from gpucodegen.ptx.translation.operands import (
     Line,
     OperandText,
@@ -53,6 +61,7 @@ from gpucodegen.ptx.translation.operands import (
     is_fine,
     is_whole_barrier,
 )
+from gpucodegen.ptx.translation.slices import Role, Slice
 from gpucodegen.ptx.types import Array, Chosen, Mask, Value
 
 _LEAST = 4
@@ -157,6 +166,8 @@ RULES = (
     | WARPGROUP_RULES
     | CONTROL_RULES
 )
+COUNTED = COUNTING_RULES | {"ldmatrix": visit_rows, "stmatrix": visit_rows}
+"""Accesses of which a slice only needs the addresses."""
 _REGISTER = re.compile(r"%\w+")
 BlockFunction = Callable[[list[Any], Any, Mask], Value]
 Step = tuple[Instruction, list[Line]] | InstructionRun
@@ -192,10 +203,13 @@ def guard(predicate: Value, mask: Mask) -> Chosen:
 
 
 class EntryProgram:
-    """The basic blocks of one entry."""
+    """The basic blocks of one entry; with a ``slice_``, only its instructions run."""
 
-    def __init__(self, entry: Entry, variables: Collection[str]) -> None:
+    def __init__(
+        self, entry: Entry, variables: Collection[str], slice_: Slice | None = None
+    ) -> None:
         self.entry = entry
+        self.slice = slice_
         self.operands = OperandText(entry, variables)
         instructions = entry.instructions
         leaders = {0, len(instructions), *entry.labels.values()}
@@ -231,6 +245,11 @@ class EntryProgram:
         if made is None:
             made = self._made[number, masked] = self._compiled(number, masked)
         return made
+
+    @property
+    def moves_data(self) -> bool:
+        """Whether asynchronous copies move data, and are not only counted."""
+        return self.slice is None or "shared" in self.slice.spaces
 
     @cached_property
     def successors(self) -> list[tuple[int, ...]]:
@@ -298,6 +317,8 @@ class EntryProgram:
         self, body: list[Instruction], problems: list[Problem]
     ) -> list[Step]:
         steps: list[Step] = []
+        if self.slice is not None:
+            body = [x for x in body if self.slice.role(x) is not Role.LEFT_OUT]
         at = 0
         while at < len(body):
             run = fused_run(body, at, self.operands)
@@ -320,6 +341,8 @@ class EntryProgram:
             x = replace(x, operands=x.operands[:-1])
         if is_float(x) and x.opcode in FLOAT_RULES:
             return floating(x, self.operands)
+        if self.slice is not None and self.slice.role(x) is Role.COUNTED:
+            return COUNTED[x.opcode](x, self.operands)
         rule = RULES.get(x.opcode) or FLOAT_RULES.get(x.opcode)
         if rule is None:
             raise Untranslatable("opcode")

@@ -2,7 +2,9 @@
 
 A launch of many blocks is measured on a few of them, spread evenly over the grid, and a
 kernel that is launched many times on its first, second, fourth, eighth ... launch.
-Counts are scaled; the results in memory are not those of the function.
+Counts are scaled; the results in memory are not those of the function.  So sampled
+blocks execute only what their accesses and control flow depend on, and no arithmetic
+on data (`gpucodegen.ptx.translation.slices`).
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ BUDGET = 1 << 28
 """
 BLOCKS = 32
 """Executed blocks of a launch by default."""
+FEW = 2
+"""As few blocks are executed side by side, whatever they cost."""
 PATIENCE = 40_000
 """Visits to basic blocks after which a block is given up; fewer where more than
 `BLOCKS` have to run together."""
@@ -160,6 +164,8 @@ class MeasuredModule:
         chosen = sample(blocks, self.device.most)
         together = max(BLOCKS, blocks if cooperative else 1)
 
+        sliced = len(chosen) < blocks and not cooperative
+
         def run(only: Sequence[int] | None) -> Counters:
             done = self.module.launch(
                 name,
@@ -171,6 +177,7 @@ class MeasuredModule:
                 cooperative=cooperative,
                 check=False,
                 measure=True,
+                sliced=sliced,
                 only=only,
                 patience=PATIENCE * BLOCKS // together,
             )
@@ -179,6 +186,9 @@ class MeasuredModule:
 
         if cooperative:
             yield run(None)
+            return
+        if len(chosen) <= FEW:
+            yield run(chosen)
             return
         first = run(chosen[:1])
         yield first

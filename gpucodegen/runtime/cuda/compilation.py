@@ -145,9 +145,9 @@ def _own(spec: KernelSpec, cc: Capability) -> Capability:
 
 
 def _compiled(spec: KernelSpec, cc: Capability) -> str:
-    from gpucodegen.intrinsics.cuda import assembly
-
     with generated_code.deferred_garbage_collection():
+        from gpucodegen.intrinsics.cuda import assembly
+
         text = llvm_text(spec, front_end())
         return assembly.ptx(text, assembly.known(architecture(cc)))
 
