@@ -393,7 +393,9 @@ def test_arrays_of_ml_dtypes(name: str):
     x = np.array([1.0, 2.0, 0.5, 4.0]).astype(getattr(peers, known))
     bits = x.view("u2" if name == "bf16" else "u1")
     run = program(STORAGE, name, "cpu")
-    assert run.add(x).tolist() == run.add(bits).tolist()
+    made = run.add(x)
+    assert made.dtype == x.dtype
+    assert made.view(bits.dtype).tolist() == run.add(bits).tolist()
 
 
 def test_other_elements_are_refused_by_name():

@@ -186,6 +186,10 @@ class Pending:
         )
 
 
+CopyOperands = tuple[Site, Value, Site, Value, Value | None]
+"""Target and its address, source and its address, and the bytes that are read."""
+
+
 class Copies:
     """The pending copies of one batch."""
 
@@ -194,18 +198,10 @@ class Copies:
         self.group = np.zeros(self.batch.lanes, np.int64)
         self.pending: list[Pending] = []
 
-    def start(
-        self,
-        target: Site,
-        to: Value,
-        source: Site,
-        of: Value,
-        real: Value | None,
-        mask: Mask,
-    ) -> None:
+    def start(self, copy: CopyOperands, mask: Mask) -> None:
         """Starts a copy; ``real`` bytes come from the source, zeros fill the rest."""
-        accesses = self.accesses
-        lanes, targets, sources, sizes = self.visit(target, to, source, of, real, mask)
+        accesses, (target, _, source, *_) = self.accesses, copy
+        lanes, targets, sources, sizes = self.visit(copy, mask)
         mine = np.arange(self.batch.lanes) if lanes is None else lanes
         for size in np.unique(sizes[sizes > 0]):
             of_size = sizes == size
@@ -224,16 +220,11 @@ class Copies:
         )
 
     def visit(
-        self,
-        target: Site,
-        to: Value,
-        source: Site,
-        of: Value,
-        real: Value | None,
-        mask: Mask,
+        self, copy: CopyOperands, mask: Mask
     ) -> tuple[Array | None, Array, Array, Array]:
         """Counts a copy; returns its lanes, targets, sources and bytes."""
         accesses, batch = self.accesses, self.batch
+        target, to, source, of, real = copy
         _, lanes, targets = accesses.resolve(target, to, mask)
         mine = np.arange(batch.lanes) if lanes is None else lanes
         if real is None:

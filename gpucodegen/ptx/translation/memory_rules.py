@@ -385,7 +385,7 @@ def _copied(x: Instruction, o: OperandText) -> str:
     real = o.read(short[0], "u32") if short else "None"
     into = o.constant(Site.of(x.index, "shared", to_offset, "u4", size // 4))
     out_of = o.constant(Site.of(x.index, "global", of_offset, "u4", size // 4))
-    return f"{into}, {to}, {out_of}, {of}, {real}, q"
+    return f"({into}, {to}, {out_of}, {of}, {real}), q"
 
 
 def createpolicy(x: Instruction, o: OperandText) -> list[Line]:
