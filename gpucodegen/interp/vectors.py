@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from gpucodegen import errors
+from gpucodegen.dialects.gcg import packed_word_parts
 from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.dialects.shared.combiners import kind_word, of_kind
 from gpucodegen.dialects.vector import contraction_maps, position
@@ -294,9 +295,15 @@ def _outer(
     mask: Array | None = None,
 ) -> Array:  # fmt: skip
     ty = element_type(op.results[0].type)
-    a = numbers(lhs, ty)
-    b = numbers(rhs, ty) if isinstance(rhs, np.ndarray) else [rhs]
-    terms = [multiply_numbers(x, y, ty, ty) for x in a for y in b]
+    parts = packed_word_parts(op)
+    if parts:
+        a, b = (_parts(x, part) for x, part in zip((lhs, rhs), parts, strict=True))
+        sums = np.einsum("ip,jp->ij", a, b).reshape(-1).tolist()
+        terms = [canonical(term, ty) for term in sums]
+    else:
+        a = numbers(lhs, ty)
+        b = numbers(rhs, ty) if isinstance(rhs, np.ndarray) else [rhs]
+        terms = [multiply_numbers(x, y, ty, ty) for x in a for y in b]
     shape = (*lhs.shape, *(rhs.shape if isinstance(rhs, np.ndarray) else ()))
     if not acc:
         return array_of(terms, shape, ty)
@@ -304,6 +311,20 @@ def _outer(
     lets = [True] * len(terms) if mask is None else mask.reshape(-1).tolist()
     rows = zip(before, terms, lets, strict=True)
     return array_of([add(x, y) if let else x for x, y, let in rows], shape, ty)
+
+
+def _parts(words: Array, part: str) -> Array:
+    """The numbers packed into each word, along a new last dimension.
+
+    >>> _parts(np.array([0x01FF]), "i8").tolist()
+    [[-1, 1, 0, 0]]
+    >>> _parts(np.array([0x01FF]), "ui8").tolist()
+    [[255, 1, 0, 0]]
+    """
+    ty = part.removeprefix("u")
+    kind = f"{'u' if ty != part else 'i'}{int(ty.removeprefix('i')) // 8}"
+    whole = np.ascontiguousarray(words).astype("<i4").reshape(-1, 1)
+    return whole.view(f"<{kind}").astype(np.int64)
 
 
 def _reduction(

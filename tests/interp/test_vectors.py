@@ -190,3 +190,33 @@ def test_masked_lanes_touch_nothing():
     assert x.tolist() == [0, 0, 9, 9]
     with pytest.raises(gcg.Error, match=r"vector\.maskedstore"):
         program.f(x, 3)
+
+
+KINDS = {"i8": "i1", "ui8": "u1", "i16": "i2"}
+
+
+@pytest.mark.parametrize("parts", [("i8", "ui8"), ("ui8", "i8"), ("i16", "i16")])
+def test_an_outer_product_of_packed_words(parts: tuple[str, str]):
+    """Words of several integers are multiplied part by part, as VNNI does."""
+    text = f"""func.func @f(%a: memref<3xi32>, %b: memref<2xi32>, %c: memref<3x2xi32>) {{
+      %z = arith.constant 0 : index
+      %x = vector.load %a[%z] : memref<3xi32>, vector<3xi32>
+      %y = vector.load %b[%z] : memref<2xi32>, vector<2xi32>
+      %s = vector.load %c[%z, %z] : memref<3x2xi32>, vector<3x2xi32>
+      %o = vector.outerproduct %x, %y, %s {{gcg.words = [{", ".join(parts)}]}}
+        : vector<3xi32>, vector<2xi32>
+      vector.store %o, %c[%z, %z] : memref<3x2xi32>, vector<3x2xi32>
+      return
+    }}"""
+    a, b = (
+        np.random.default_rng(n).integers(-(2**31), 2**31, n + 2).astype("i4")
+        for n in (1, 0)
+    )
+    x, y = (
+        words.view(KINDS[part]).reshape(len(words), -1).astype("i8")
+        for words, part in zip((a, b), parts, strict=True)
+    )
+    c = np.arange(6, dtype="i4").reshape(3, 2)
+    wanted = (c + x @ y.T).astype("i4")
+    gcg.compile(text, target="interp").f(a, b, c)
+    np.testing.assert_array_equal(c, wanted)
