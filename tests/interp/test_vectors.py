@@ -198,7 +198,8 @@ KINDS = {"i8": "i1", "ui8": "u1", "i16": "i2"}
 @pytest.mark.parametrize("parts", [("i8", "ui8"), ("ui8", "i8"), ("i16", "i16")])
 def test_an_outer_product_of_packed_words(parts: tuple[str, str]):
     """Words of several integers are multiplied part by part, as VNNI does."""
-    text = f"""func.func @f(%a: memref<3xi32>, %b: memref<2xi32>, %c: memref<3x2xi32>) {{
+    text = f"""func.func @f(
+        %a: memref<3xi32>, %b: memref<2xi32>, %c: memref<3x2xi32>) {{
       %z = arith.constant 0 : index
       %x = vector.load %a[%z] : memref<3xi32>, vector<3xi32>
       %y = vector.load %b[%z] : memref<2xi32>, vector<2xi32>
