@@ -7,9 +7,11 @@ any input failed, 2 for a wrong command line.
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from typing import NoReturn
 
 from gpucodegen import errors
 from gpucodegen.commands.inputs import debugging
@@ -78,8 +80,22 @@ def parsers() -> Mapping[str, argparse.ArgumentParser]:
     return _with_commands(_parser())
 
 
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors propose the nearest command or choice."""
+
+    def error(self, message: str) -> NoReturn:
+        found = re.search(r"invalid choice: '(.+)' \(choose from (.+)\)", message)
+        if found:
+            from gpucodegen.compiling.targets.registry import SYNONYMS
+
+            known = re.findall(r"[\w.-]+", found[2])
+            near = errors.did_you_mean(found[1], known, synonyms=SYNONYMS)
+            message = f"{message}. {near}" if near else message
+        super().error(message)
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="gpucodegen", description="MLIR text in, proven tiled kernels out."
     )
     parser.add_argument("--version", action="version", version=__version__)

@@ -174,14 +174,24 @@ def flag(name: str, value: object) -> bool:
     return value
 
 
+SYNONYMS = {
+    **dict.fromkeys(("fastmath", "fast_math", "allow_reassoc"), "reassociate"),
+    **dict.fromkeys(("backend", "device", "platform"), "target"),
+    **dict.fromkeys(("num_threads", "nthreads", "parallel", "workers"), "threads"),
+    **dict.fromkeys(("tile", "tiles", "block_size", "blocks"), "tile_sizes"),
+    **dict.fromkeys(("sm", "gpu_arch", "compute_capability", "chip"), "arch"),
+    **dict.fromkeys(("bounds_check", "boundscheck"), "unchecked"),
+}
+"""Options by the words of other compilers."""
+
+
 def make_options(values: dict[str, object]) -> Options:
     """Options from keyword arguments, with a catalogued error for an unknown one."""
     known = [field.name for field in fields(Options)]
     for name, value in values.items():
         if name not in known:
-            hint = errors.did_you_mean(
-                name, known, f"Known options: {', '.join(known)}"
-            )
+            every = f"Known options: {', '.join(known)}"
+            hint = errors.did_you_mean(name, known, every, synonyms=SYNONYMS)
             raise errors.InvalidOption(name=name, value=value, hint=hint.rstrip("?."))
     values = {name: plain(value) for name, value in values.items()}
     for name in SIZES:

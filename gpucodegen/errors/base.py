@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from types import MappingProxyType
 from typing import ClassVar, Self
 
 from gpucodegen.ir.locations import UNKNOWN, FileLoc, Location, file_location
@@ -246,15 +247,26 @@ def one_of(names: Sequence[str]) -> str:
 
 
 def did_you_mean(
-    name: str, known: Iterable[str], otherwise: str = "", *, cutoff: float = 0.6
+    name: str,
+    known: Iterable[str],
+    otherwise: str = "",
+    *,
+    cutoff: float = 0.6,
+    synonyms: Mapping[str, str] = MappingProxyType({}),
 ) -> str:
     """A remedy that proposes the nearest known name, else ``otherwise``.
 
+    ``synonyms``: known names by the words of other tools.
+
     >>> did_you_mean("arith.adf", ["arith.addf", "func.call"])
     "Did you mean 'arith.addf'?"
+    >>> did_you_mean("gpu", ["cpu", "cuda"], synonyms={"gpu": "cuda"})
+    "Did you mean 'cuda'?"
     """
     import difflib
 
+    if name in synonyms:
+        return f"Did you mean {synonyms[name]!r}?"
     near = difflib.get_close_matches(name, sorted(set(known)), n=2, cutoff=cutoff)
     if not near:
         return otherwise

@@ -85,7 +85,7 @@ class UnknownTarget(CompileError):
 
     code = "C010"
     template = "unknown target '{target}'"
-    remedy = "Use one of {known}"
+    remedy = "{advice}"
 
 
 class TargetExists(CompileError):

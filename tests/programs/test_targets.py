@@ -223,3 +223,27 @@ def test_no_code_compares_with_the_name_of_a_target() -> None:
         if isinstance(part, ast.Constant) and part.value in names()
     ]
     assert found == []
+
+
+@pytest.mark.parametrize(
+    ("given", "proposed"),
+    [
+        ({"target": "gpu"}, "cuda"),
+        ({"target": "simulator"}, "sim"),
+        ({"fastmath": True}, "reassociate"),
+        ({"num_threads": 2}, "threads"),
+    ],
+)
+def test_words_of_other_compilers_are_understood(
+    given: dict[str, object], proposed: str
+):
+    with pytest.raises(errors.CompileError, match=f"Did you mean '{proposed}'"):
+        gcg.compile("func.func @f() { return }", **given)  # type: ignore[arg-type]
+
+
+def test_the_command_line_proposes_the_nearest_command(
+    capsys: pytest.CaptureFixture[str],
+):
+    with pytest.raises(SystemExit):
+        cli.main(["emitt", "a.mlir"])
+    assert "Did you mean 'emit'?" in capsys.readouterr().err

@@ -120,5 +120,17 @@ def unregister(name: str) -> None:
     del _KNOWN[find(name).name]
 
 
+SYNONYMS = {
+    **dict.fromkeys(("gpu", "nvidia", "nvptx", "ptx"), "cuda"),
+    **dict.fromkeys(("llvm", "host", "x86", "llvm-cpu", "native"), "cpu"),
+    **dict.fromkeys(("emulator", "emulated", "simulator"), "sim"),
+    **dict.fromkeys(("interpreter", "reference"), "interp"),
+}
+"""Targets by the words of other compilers."""
+
+
 def _unknown(name: object) -> errors.UnknownTarget:
-    return errors.UnknownTarget(target=name, known=", ".join([*names(), AUTO]))
+    known = [*names(), AUTO]
+    near = errors.did_you_mean(str(name), known, synonyms=SYNONYMS)
+    every = f"Use one of {', '.join(known)}"
+    return errors.UnknownTarget(target=name, advice=f"{near} {every}".strip())
