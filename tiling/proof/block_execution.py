@@ -18,6 +18,7 @@ from gpucodegen.tiling.proof.block_program import (
     Step,
     Table,
     WalkedLoop,
+    are_warps,
     cell_count,
     table_of,
 )
@@ -174,9 +175,7 @@ class BlockExecution:
 
     def _synchronize_warps(self, barrier: Barrier, mask: Mask) -> None:
         """A barrier of the warps in the mask."""
-        self._require(mask.size % WARP == 0)
-        warps = mask.reshape(-1, WARP)
-        self._require((warps.any(axis=1) == warps.all(axis=1)).all())
+        self._require(are_warps(mask))
         if "shared" in barrier.orders:
             self._end_segment()
             self._check_threads(self.recent, 1)

@@ -16,6 +16,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from gpucodegen.tiling.machine.gpu.devices import WARP
 from gpucodegen.tiling.model.isl_evaluation import (
     Environment,
     Formula,
@@ -36,7 +37,9 @@ from gpucodegen.tiling.proof.kernel_accesses import (
     MOST_POINTS,
     Condition,
     KernelAccesses,
+    Mask,
     Use,
+    held,
     points,
     spans,
     steps,
@@ -122,6 +125,20 @@ def _has_fence(node: Node) -> bool:
     return any(isinstance(inner, fences) for inner in walk((node,)))
 
 
+def _only_converges(barrier: Barrier, threads: Mask) -> bool:
+    """Whether whole warps reach a barrier, which orders no memory of the block."""
+    is_of_warps = barrier.lanes is not None and "shared" not in barrier.orders
+    return is_of_warps and are_warps(threads)
+
+
+def are_warps(threads: Mask) -> bool:
+    """Whether a set of threads consists of whole warps."""
+    if threads.size % WARP:
+        return False
+    warps = threads.reshape(-1, WARP)
+    return bool((warps.any(axis=1) == warps.all(axis=1)).all())
+
+
 @dataclass(slots=True)
 class Program:
     """The program of a block: accesses to some arrays, fences, and what holds them.
@@ -134,30 +151,58 @@ class Program:
     sites: list[Site] = field(default_factory=list[Site])
     control: set[tuple[str, bool]] = field(default_factory=set[tuple[str, bool]])
 
-    def steps(self, nodes: Sequence[Node], fixed: frozenset[str]) -> tuple[Step, ...]:
-        """The body of a loop; ``fixed``: the variables of the loops that are walked."""
-        return tuple(step for node in nodes for step in self._steps(node, fixed))
+    def steps(
+        self,
+        nodes: Sequence[Node],
+        fixed: frozenset[str],
+        threads: Mask | None = None,
+    ) -> tuple[Step, ...]:
+        """The body of a loop; ``fixed``: the variables of the loops that are walked.
 
-    def _steps(self, node: Node, fixed: frozenset[str]) -> Iterator[Step]:
+        ``threads``: those that execute it, None where more than threads decides that.
+        """
+        each = (self._steps(node, fixed, threads) for node in nodes)
+        return tuple(step for found in each for step in found)
+
+    def _steps(
+        self, node: Node, fixed: frozenset[str], threads: Mask | None
+    ) -> Iterator[Step]:
         match node:
+            case Barrier() if threads is not None and _only_converges(node, threads):
+                pass
             case Barrier() | Commit() | GroupWait():
                 yield node
             case Loop() if _has_fence(node):
                 for text in (*node.lowers, *node.uppers):
                     self._control(text, fixed, is_constraint=False)
-                body = self.steps(node.body, fixed | {node.name})
-                yield WalkedLoop(Range.of(node), body)
+                body = self.steps(node.body, fixed | {node.name}, threads)
+                if body:
+                    yield WalkedLoop(Range.of(node), body)
             case If(constraints=constraints) if _has_fence(node):
                 if constraints is None:
                     raise UndecidedError("an unknown condition around a barrier")
                 known = fixed | self.kernel.threads.keys()
                 for text in constraints:
                     self._control(text, known, is_constraint=True)
-                body = self.steps(node.body, fixed)
-                yield Branch(constraints, body, self.steps(node.orelse, fixed))
+                taken, other = self._branches(constraints, threads)
+                body = self.steps(node.body, fixed, taken)
+                orelse = self.steps(node.orelse, fixed, other)
+                if body or orelse:
+                    yield Branch(constraints, body, orelse)
             case _:
                 uses = (u for u in uses_in((node,)) if u.access.array in self.arrays)
                 yield from (self._site(use, fixed) for use in uses)
+
+    def _branches(
+        self, constraints: tuple[str, ...], threads: Mask | None
+    ) -> tuple[Mask | None, Mask | None]:
+        """The threads of each branch, None where more than threads decides that."""
+        indices = self.kernel.indices
+        used = [formula(text, is_constraint=True).variables for text in constraints]
+        if threads is None or not all(names <= indices.keys() for names in used):
+            return None, None
+        taken = held(constraints, indices, threads.shape)
+        return threads & taken, threads & ~taken
 
     def _control(
         self, text: str, known: frozenset[str], *, is_constraint: bool

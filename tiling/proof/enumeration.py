@@ -7,11 +7,12 @@ left to `races`, which also has the witnesses.  It covers
 * arrays that are never written, and arrays of one thread that no copy accesses;
 * arrays whose accesses are all atomic updates of one kind, and no copies;
 * arrays of the whole grid whose cells have single owners (`cell_owners`);
+* the arrays of one ring of stages with mbarriers (`mbarrier_rings`);
 * arrays of a block, with barriers of the block and of warps and with copies in commit
   groups, by executing one of them (`block_execution`).
 
-Parameters, tags and waits on them, mbarriers, the copy engine, barriers of the grid or
-of some lanes, and unknown trip counts are left to isl.  `Access.must`, ``assumed`` and
+Parameters, tags and waits on them, other mbarriers, the copy engine, barriers of the
+grid or of some lanes, and unknown trip counts are left to isl.  `Access.must`, ``assumed`` and
 ``trusted`` do not matter: every access counts, and an unknown index of an array that is
 written is refused.
 """
@@ -21,6 +22,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from gpucodegen.tiling.model.isl_evaluation import UndecidedError
 from gpucodegen.tiling.model.scop import (
     Barrier,
@@ -29,6 +32,7 @@ from gpucodegen.tiling.model.scop import (
     If,
     Loop,
     Node,
+    Phase,
     ProxyFence,
     Scop,
     Statement,
@@ -40,6 +44,7 @@ from gpucodegen.tiling.proof.block_program import Program, unlike_blocks
 from gpucodegen.tiling.proof.cell_owners import check_owners
 from gpucodegen.tiling.proof.kernel_accesses import KernelAccesses, Use, are_updates
 from gpucodegen.tiling.proof.kernel_order import ALL_LANES
+from gpucodegen.tiling.proof.mbarrier_rings import Ring, find_ring
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +81,8 @@ def proven(scop: Scop) -> Verdict:
     for use in kernel.uses:
         by_array.setdefault(use.access.array, []).append(use)
     decided = {name for name in by_array if _needs_no_order(kernel, by_array[name])}
+    ring = _ring(kernel)
+    decided |= ring.arrays
     conflicting = by_array.keys() - decided
     of_blocks = frozenset(filter(kernel.is_of_block, conflicting))
     decided |= {
@@ -84,7 +91,7 @@ def proven(scop: Scop) -> Verdict:
         if _has_owners(kernel, name, by_array[name])
     }
     try:
-        _check_blocks(kernel, of_blocks)
+        _check_blocks(kernel, of_blocks, ring.statements)
     except UndecidedError:
         return Verdict(frozenset(decided))
     decided |= of_blocks
@@ -112,21 +119,31 @@ def _needs_no_order(kernel: KernelAccesses, uses: Sequence[Use]) -> bool:
     return kernel.is_private(uses[0].access.array) or are_updates(uses)
 
 
-def _check_blocks(kernel: KernelAccesses, arrays: frozenset[str]) -> None:
+def _ring(kernel: KernelAccesses) -> Ring:
+    try:
+        return find_ring(kernel)
+    except UndecidedError:
+        return Ring()
+
+
+def _check_blocks(
+    kernel: KernelAccesses, arrays: frozenset[str], proven: frozenset[str]
+) -> None:
     """Raise UndecidedError unless arrays of blocks, barriers and copies are in order.
 
     Blocks for which all control has the same values execute the same program.
+    ``proven``: the statements on mbarriers, which order nothing here.
     """
-    if not all(_is_covered(node, arrays) for node in walk(kernel.body)):
+    if not all(_is_covered(node, arrays, proven) for node in walk(kernel.body)):
         raise UndecidedError("a fence or copy of another kind")
     program = Program(kernel, arrays)
-    body = program.steps(kernel.body, frozenset())
+    body = program.steps(kernel.body, frozenset(), np.ones(kernel.count, bool))
     done = BlockExecution(kernel, program.sites)
     for block in unlike_blocks(kernel, sorted(program.control)):
         done.run(body, block)
 
 
-def _is_covered(node: Node, arrays: frozenset[str]) -> bool:
+def _is_covered(node: Node, arrays: frozenset[str], proven: frozenset[str]) -> bool:
     """Whether it is no fence or copy that `BlockExecution` does not know.
 
     Copies must write to the arrays, and read only others, so that each is an event.
@@ -141,12 +158,14 @@ def _is_covered(node: Node, arrays: frozenset[str]) -> bool:
             return not node.bulk and not node.reads
         case Wait() | ProxyFence():
             return False
+        case Statement(phase=Phase()):
+            return node.name in proven
         case Statement(grouped=True):
             into = {access.array for access in node.accesses if access.writes}
             out = {access.array for access in node.accesses if not access.writes}
-            is_plain = not (node.tag or node.phase or node.bulk or node.joined)
+            is_plain = not (node.tag or node.bulk or node.joined)
             return is_plain and bool(into) and into <= arrays and not out & arrays
         case Statement():
-            return not (node.tag or node.phase or node.bulk or node.joined)
+            return not (node.tag or node.bulk or node.joined)
         case Loop() | If():
             return True
