@@ -122,6 +122,7 @@ PIPELINE = (
         PIPELINE,
         (tiles(STRIDED.format("k")), tiles(STRIDED.format("q"), "q")),
         (tiles("512*b + 3*t + k"),),
+        (ProxyFence(), Commit(bulk=True), GroupWait(0, bulk=True, reads=True)),
     ],
 )
 def test_both_prove(body: tuple[Node, ...]) -> None:
@@ -171,13 +172,9 @@ UNKNOWN = If(None, (Barrier(),), uniform=True)
     "body",
     [
         (Wait(TAG),),
-        (ProxyFence(),),
         (Barrier(of_grid=True),),
         (LANES,),
         (Barrier(lanes=(1 << 32) - 1, alone=True),),
-        (Commit(bulk=True),),
-        (GroupWait(0, bulk=True),),
-        (GroupWait(0, reads=True),),
         (UNKNOWN,),
         (Statement("tagged", (write("s", "t"),), tag=TAG), Wait(TAG)),
         (Statement("bulk", (write("s", "t"),), grouped=True, bulk=True),),

@@ -69,8 +69,13 @@ def formula(
     Traceback (most recent call last):
     gpucodegen.tiling.model.isl_evaluation.UndecidedError: 2*i mod 4
     """
+    return formula_of(expression(text, is_constraint=is_constraint), fixed)
+
+
+def formula_of(node: ast.expr, fixed: frozenset[str] = frozenset()) -> Formula:
+    """An expression from `expression`, or one that `Sum.expression` has."""
     parts: dict[str, ast.expr] = {}
-    node = _split(expression(text, is_constraint=is_constraint), fixed, parts)
+    node = _split(node, fixed, parts)
     coded = tuple((name, compiled(part)) for name, part in parts.items())
     return Formula(compiled(node), coded, names(node).difference(parts))
 
@@ -97,6 +102,18 @@ class Sum:
     constant: int
     factors: Mapping[str, int]
     atoms: Mapping[str, ast.expr]
+
+    def expression(self, offset: int = 0) -> ast.expr:
+        """The sum, and an offset, as an expression.
+
+        >>> ast.unparse(sum_of("4*(i + 2*j) + 3").expression(-1))
+        '2 + 4 * i + 8 * j'
+        """
+        total: ast.expr = ast.Constant(self.constant + offset)
+        for text, factor in self.factors.items():
+            term = ast.BinOp(ast.Constant(factor), ast.Mult(), self.atoms[text])
+            total = ast.BinOp(total, ast.Add(), term)
+        return total
 
 
 @lru_cache(maxsize=8192)
