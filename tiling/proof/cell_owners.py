@@ -21,6 +21,8 @@ follow from
     G = G' implies B = B', for all blocks and iterations of these loops,
     H = H', one of the two a write, implies T = T', for all threads and iterations.
 
+Where this fails, two indices floor(x/n) and x mod n count as one index x.
+
 Both are enumerated.  Conditions on anything but threads and the loops of H are taken as
 true, and so are unknown ones: this only adds accesses.
 
@@ -46,6 +48,7 @@ from gpucodegen.tiling.model.isl_evaluation import (
     evaluated,
     formula,
     names,
+    quotients,
     renamed,
     sum_of,
 )
@@ -168,12 +171,47 @@ def _splits(kernel: KernelAccesses, array: str, uses: Sequence[Use]) -> list[_Sp
     if kernel.arrays[array].scope:
         raise UndecidedError("not one array for all blocks")
     sums = [_sums(use) for use in uses]
+    try:
+        return _with_one_tile(kernel, uses, sums)
+    except UndecidedError:
+        joined = _joined(sums)
+        if joined == sums:
+            raise
+        return _with_one_tile(kernel, uses, joined)
+
+
+def _with_one_tile(
+    kernel: KernelAccesses, uses: Sequence[Use], sums: Sequence[tuple[Sum, ...]]
+) -> list[_Split]:
     met = _met_by_blocks(kernel, uses, sums)
     found = [_split(use, each, met) for use, each in zip(uses, sums, strict=True)]
     first = found[0]
     if any((s.tile, s.bounds) != (first.tile, first.bounds) for s in found):
         raise UndecidedError("accesses with different tiles")
     return found
+
+
+def _joined(sums: list[tuple[Sum, ...]]) -> list[tuple[Sum, ...]]:
+    """Indices q = floor(x/n) + ... and r = (x mod n) + ... become n*q + r.
+
+    Equal q and r have equal n*q + r, so this only adds conflicts, whatever q and r are
+    in other accesses.
+    """
+    for d, index in enumerate(sums[0]):
+        for text, dividend, number in index.remainders:
+            wanted = set(quotients(dividend, number))
+            for q, other in enumerate(sums[0]):
+                same = {t for t, f in other.factors.items() if f == index.factors[text]}
+                if q != d and wanted & same:
+                    return _joined([_join(each, q, d, number) for each in sums])
+    return sums
+
+
+def _join(sums: tuple[Sum, ...], q: int, r: int, number: int) -> tuple[Sum, ...]:
+    joined = sums[r].plus(sums[q], number).without_remainders()
+    if not joined.fits:
+        raise UndecidedError("large indices")
+    return tuple(joined if d == r else one for d, one in enumerate(sums) if d != q)
 
 
 def _sums(use: Use) -> tuple[Sum, ...]:
