@@ -62,7 +62,9 @@ ARRAYS = (
     Array("x", (4, 1024)),
     Array("y", (4096,)),
     Array("s", (256,), scope=("b",)),
+    Array("z", (4, 6, 12)),
 )
+GLOBAL = ARRAYS[0], ARRAYS[1], ARRAYS[3]
 
 
 def kernel(*body: Node) -> Scop:
@@ -96,6 +98,21 @@ def tiles(cell: str, name: str = "k") -> Loop:
     return Loop(name, "0", "3", body=(store,))
 
 
+def pixels(
+    width: int, row: int, pixel: str = "64*b + t", name: str = "pixels"
+) -> Statement:
+    """Writes a pixel of an image of some width."""
+    place = f"floor(({pixel})/{width})", f"(({pixel}) mod {row})"
+    return Statement(name, (write("x", *place),))
+
+
+def images(pixel: str = "64*b + t", name: str = "images") -> Statement:
+    """Writes a pixel of images of 6 rows and 12 columns."""
+    row = f"floor(({pixel})/12)"
+    place = f"floor(({pixel})/72)", f"({row}) mod 6", f"({pixel}) mod 12"
+    return Statement(name, (write("z", *place),))
+
+
 STRIDED = "64*((b + 4*{}) mod 16) + t"
 WARP = Barrier(lanes=(1 << 32) - 1)
 ACROSS, BESIDE = (
@@ -122,6 +139,9 @@ PIPELINE = (
         PIPELINE,
         (tiles(STRIDED.format("k")), tiles(STRIDED.format("q"), "q")),
         (tiles("512*b + 3*t + k"),),
+        (pixels(96, 96),),
+        (images(),),
+        (ProxyFence(), Commit(bulk=True), GroupWait(0, bulk=True, reads=True)),
     ],
 )
 def test_both_prove(body: tuple[Node, ...]) -> None:
@@ -153,6 +173,11 @@ def test_both_prove(body: tuple[Node, ...]) -> None:
         (tiles("64*b + 64*k + t"),),
         (tiles("64*((b + k) mod 8) + t"),),
         (tiles("128*b + t + k"),),
+        (images("64*b + t - (t mod 2)"),),
+        (pixels(96, 95),),
+        (pixels(96, 48),),
+        (pixels(96, 96), pixels(96, 96, "64*b + t + 1", "again")),
+        (pixels(96, 96, "64*b + 2*floor(t/2)"),),
     ],
 )
 def test_both_refuse(body: tuple[Node, ...]) -> None:
@@ -171,13 +196,9 @@ UNKNOWN = If(None, (Barrier(),), uniform=True)
     "body",
     [
         (Wait(TAG),),
-        (ProxyFence(),),
         (Barrier(of_grid=True),),
         (LANES,),
         (Barrier(lanes=(1 << 32) - 1, alone=True),),
-        (Commit(bulk=True),),
-        (GroupWait(0, bulk=True),),
-        (GroupWait(0, reads=True),),
         (UNKNOWN,),
         (Statement("tagged", (write("s", "t"),), tag=TAG), Wait(TAG)),
         (Statement("bulk", (write("s", "t"),), grouped=True, bulk=True),),
@@ -200,9 +221,9 @@ def test_parameters_and_unknown_extents_are_left_to_isl() -> None:
     body = nest(GRID, (put("t"),))
     assert proven(Scop(arrays=ARRAYS, body=body)).is_complete
     assert not proven(Scop(("N",), arrays=ARRAYS, body=body)).arrays
-    unknown = (*ARRAYS[:2], Array("s", (None,), scope=("b",)))
+    unknown = (*GLOBAL, Array("s", (None,), scope=("b",)))
     assert not proven(Scop(arrays=unknown, body=body)).arrays
-    ordered = (*ARRAYS[:2], replace(ARRAYS[2], ordered=True))
+    ordered = (*GLOBAL, replace(ARRAYS[2], ordered=True))
     assert not proven(Scop(arrays=ordered, body=body)).arrays
 
 
@@ -270,3 +291,48 @@ def test_pipelines_that_are_proven_are_proven_by_isl() -> None:
 @pytest.mark.slow
 def test_many_pipelines_that_are_proven_are_proven_by_isl() -> None:
     assert disagreements(1, 5_000, 250) == []
+
+
+PIXELS = (
+    "64*b + t",
+    "32*b + t",
+    "64*b + 63 - t",
+    "t + 64*b + 4*(b mod 2)",
+    "128*b + 2*t",
+)
+SHIFTS = "", "", " + 1", " + 64*k", " + 256*k", " - (t mod 2)"
+
+
+def random_places(chosen: random.Random) -> tuple[str, str]:
+    """Row and column of a pixel, mostly those of one image."""
+    width = chosen.choice([8, 48, 64])
+    pixel = chosen.choice(PIXELS) + chosen.choice(SHIFTS)
+    other = pixel if chosen.random() < 0.8 else chosen.choice(PIXELS)
+    row = chosen.choice([width, width, width, width // 2])
+    offset = chosen.choice(["", "", "", " + 1", " + 8*k"])
+    return f"floor(({pixel})/{width})", f"(({other}) mod {row}){offset}"
+
+
+def places_proven(seed: int, tried: int, wanted: int) -> list[Scop]:
+    """Of random kernels that write images those that only enumeration proves."""
+    chosen = random.Random(seed)
+    decided = list[Scop]()
+    for _ in range(tried):
+        first, second = random_places(chosen), random_places(chosen)
+        again = first if chosen.random() < 0.5 else second
+        put = Statement("put", (write("x", *first),))
+        get = Statement("get", (chosen.choice([read, write])("x", *again),))
+        scop = kernel(loop(put, get, upper="2"))
+        if proven(scop).is_complete:
+            decided.append(scop)
+    assert len(decided) >= wanted
+    return [scop for scop in decided if races(model(scop, PROOF))]
+
+
+def test_images_that_are_proven_are_proven_by_isl() -> None:
+    assert places_proven(0, 150, 10) == []
+
+
+@pytest.mark.slow
+def test_many_images_that_are_proven_are_proven_by_isl() -> None:
+    assert places_proven(1, 5_000, 400) == []

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import CodeType
@@ -69,8 +69,13 @@ def formula(
     Traceback (most recent call last):
     gpucodegen.tiling.model.isl_evaluation.UndecidedError: 2*i mod 4
     """
+    return formula_of(expression(text, is_constraint=is_constraint), fixed)
+
+
+def formula_of(node: ast.expr, fixed: frozenset[str] = frozenset()) -> Formula:
+    """An expression from `expression`, or one that `Sum.expression` has."""
     parts: dict[str, ast.expr] = {}
-    node = _split(expression(text, is_constraint=is_constraint), fixed, parts)
+    node = _split(node, fixed, parts)
     coded = tuple((name, compiled(part)) for name, part in parts.items())
     return Formula(compiled(node), coded, names(node).difference(parts))
 
@@ -98,6 +103,60 @@ class Sum:
     factors: Mapping[str, int]
     atoms: Mapping[str, ast.expr]
 
+    def plus(self, other: Sum, factor: int = 1) -> Sum:
+        """The sum of this and a multiple of another one."""
+        factors = dict(self.factors)
+        for text, value in other.factors.items():
+            factors[text] = factors.get(text, 0) + factor * value
+        factors = {text: value for text, value in factors.items() if value}
+        atoms = {**self.atoms, **other.atoms}
+        kept = {text: atoms[text] for text in factors}
+        return Sum(self.constant + factor * other.constant, factors, kept)
+
+    @property
+    def remainders(self) -> Iterator[tuple[str, ast.expr, int]]:
+        """Each atom that is a remainder x % n, with x and n."""
+        for text in self.factors:
+            match self.atoms[text]:
+                case ast.BinOp(
+                    left=left, op=ast.Mod(), right=ast.Constant(value=int() as number)
+                ):
+                    yield text, left, number
+                case _:
+                    pass
+
+    @property
+    def fits(self) -> bool:
+        """Whether its value fits for all variables smaller than `LARGEST`."""
+        return _magnitude(self.expression()) < _FITS
+
+    def without_remainders(self) -> Sum:
+        """The sum with c*x in the place of c*n*(x // n) + c*(x % n).
+
+        >>> sum_of("20*floor(i/4) + 5*(i mod 4) + j").without_remainders().factors
+        {'j': 1, 'i': 5}
+        """
+        for text, dividend, number in self.remainders:
+            factor = self.factors[text]
+            for quotient in quotients(dividend, number):
+                if self.factors.get(quotient) == number * factor:
+                    parts = {text: factor, quotient: number * factor}
+                    rest = self.plus(Sum(0, parts, {}), -1)
+                    return rest.plus(sum_in(dividend), factor).without_remainders()
+        return self
+
+    def expression(self, offset: int = 0) -> ast.expr:
+        """The sum, and an offset, as an expression.
+
+        >>> ast.unparse(sum_of("4*(i + 2*j) + 3").expression(-1))
+        '2 + 4 * i + 8 * j'
+        """
+        total: ast.expr = ast.Constant(self.constant + offset)
+        for text, factor in self.factors.items():
+            term = ast.BinOp(ast.Constant(factor), ast.Mult(), self.atoms[text])
+            total = ast.BinOp(total, ast.Add(), term)
+        return total
+
 
 @lru_cache(maxsize=8192)
 def sum_of(text: str) -> Sum:
@@ -106,8 +165,25 @@ def sum_of(text: str) -> Sum:
     >>> sum_of("4*(i + 2*j) - (i mod 2) + 3").factors
     {'i': 4, 'j': 8, 'i % 2': -1}
     """
+    return sum_in(expression(text))
+
+
+def quotients(dividend: ast.expr, divisor: int) -> Iterator[str]:
+    """Texts of floor(x/n); floor(floor(y/m)/n) is also floor(y/(m*n))."""
+    yield ast.unparse(ast.BinOp(dividend, ast.FloorDiv(), ast.Constant(divisor)))
+    match dividend:
+        case ast.BinOp(
+            left=left, op=ast.FloorDiv(), right=ast.Constant(value=int() as inner)
+        ):
+            yield from quotients(left, inner * divisor)
+        case _:
+            pass
+
+
+def sum_in(node: ast.expr) -> Sum:
+    """An expression as a sum."""
     constant, factors, atoms = 0, dict[str, int](), dict[str, ast.expr]()
-    pending = [(expression(text), 1)]
+    pending = [(node, 1)]
     while pending:
         node, factor = pending.pop()
         match node:

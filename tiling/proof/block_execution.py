@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
 
 from gpucodegen.tiling.machine.gpu.devices import WARP
 from gpucodegen.tiling.model.isl_evaluation import Integers, UndecidedError, evaluated
-from gpucodegen.tiling.model.scop import Barrier, Commit, GroupWait
+from gpucodegen.tiling.model.scop import Barrier, Commit, GroupWait, ProxyFence
 from gpucodegen.tiling.proof.block_program import (
     Branch,
-    Key,
     Site,
     Step,
     Table,
     WalkedLoop,
+    are_warps,
     cell_count,
     table_of,
 )
 from gpucodegen.tiling.proof.cell_owners import Owners
+from gpucodegen.tiling.proof.copies_in_flight import CommitGroups, CopyRules, Event
 from gpucodegen.tiling.proof.kernel_accesses import (
     Budget,
     KernelAccesses,
@@ -32,20 +32,6 @@ from gpucodegen.tiling.proof.kernel_accesses import (
 
 MOST_STEPS = 50_000
 """Loop iterations, accesses and barriers of one kernel."""
-
-Event: TypeAlias = tuple[int, Key, int]
-"""An access that threads execute: numbers of its site and of the threads' mask.
-
-The key has the values of all that its cells depend on but threads and inner loops.
-"""
-
-
-@dataclass(slots=True)
-class _CommitGroup:
-    """Copies that all threads committed together; arrived: they waited for it."""
-
-    copies: tuple[Event, ...]
-    has_arrived: bool = False
 
 
 @dataclass(slots=True)
@@ -65,24 +51,23 @@ class BlockExecution:
     cell is written by one thread and accessed by another.  Without barriers of warps,
     (b) implies (a).
 
-    Copies belong to the commit groups of all threads alike.  A copy has arrived behind
-    a wait that leaves fewer groups open than were committed since; other threads see
-    it behind the next barrier of the block.  The rule ``transfers`` and those on copies
-    of one group hold if, between two fences,
-
-        no cell of a copy that has not arrived is accessed or copied again,
-        a cell of one that has arrived is only accessed or copied by its own thread,
-
-    and ``unfinished`` if at the end all copies have arrived.  ``divergence`` holds as
-    barriers of the block, commits and waits are reached by all threads, those of warps
-    by whole warps.
+    Copies belong to the commit groups of all threads that commit them alike, see
+    `copies_in_flight`.  Their accesses count for the rule above, too, and between two
+    fences those on copies are checked.  Where some copies are of the copy engine, let a
+    plain access x to memory of the block conflict with such a copy y that starts later.
+    The rule ``proxy`` holds if a proxy fence of the thread of x is behind x, and y is
+    of this thread or a barrier of both is between the fence and y.  The rule
+    ``unfinished`` holds if there is a wait for each group, and ``divergence`` as
+    barriers of the block are reached by all threads, those of warps by whole warps.
 
     What an event accesses depends on its key alone, so each set of events is checked
-    once, and the cells of an event are enumerated once.
+    once, and the cells of an event are enumerated once.  ``memories``: those that a
+    barrier has to order to count.
     """
 
     kernel: KernelAccesses
     sites: Sequence[Site]
+    memories: frozenset[str] = frozenset({"shared"})
     steps: int = 0
     budget: Budget = field(default_factory=Budget)
     variables: dict[str, Integers] = field(init=False)
@@ -96,22 +81,24 @@ class BlockExecution:
     """Those that no barrier of the warp is behind."""
     segment: set[Event] = field(default_factory=set[Event])
     """The accesses since the last fence of any kind."""
-    uncommitted: list[Event] = field(default_factory=list[Event])
-    groups: list[_CommitGroup] = field(default_factory=list[_CommitGroup])
+    copies: dict[bool, CommitGroups] = field(default_factory=dict[bool, CommitGroups])
+    """Those with ``cp.async``, and, by True, those of the copy engine."""
+    unfenced: dict[Event, int] = field(default_factory=dict[Event, int])
+    """Plain accesses, with the consecutive threads that a proxy fence serves."""
 
     def __post_init__(self) -> None:
         self.variables = self.kernel.indices
 
     def run(self, program: Sequence[Step], block: Mapping[str, int]) -> None:
         """Raise UndecidedError unless a block with these variables obeys the rules."""
-        self.uncommitted, self.groups = [], []
+        self.copies = {
+            is_bulk: CommitGroups(self.sites, self._table) for is_bulk in (False, True)
+        }
+        self.unfenced = {}
         self._execute(program, block, np.ones(self.kernel.count, bool))
         self._end_phase()
-        if self.uncommitted or any(group.copies for group in self._open()):
-            raise UndecidedError("a copy that does not arrive")
-
-    def _open(self) -> list[_CommitGroup]:
-        return [group for group in self.groups if not group.has_arrived]
+        if not all(groups.is_finished for groups in self.copies.values()):
+            raise UndecidedError("a copy without a wait")
 
     def _execute(
         self, program: Sequence[Step], values: Mapping[str, int], mask: Mask
@@ -135,26 +122,44 @@ class BlockExecution:
                             self._execute(body, values, mask & some)
                 case Barrier(lanes=None):
                     self._require(mask.all())
-                    if "shared" in step.orders:
+                    if self.memories <= step.orders:
                         self._end_phase()
                 case Barrier():
                     self._synchronize_warps(step, mask)
-                case Commit() | GroupWait():
-                    self._require(mask.all())
+                case Commit() | GroupWait() | ProxyFence():
                     self._end_segment()
-                    self._count_groups(step)
+                    self._fence(step, mask)
 
     def _require(self, holds: bool | np.bool_) -> None:
         if not holds:
             raise UndecidedError("threads that do not reach a barrier")
 
-    def _count_groups(self, step: Commit | GroupWait) -> None:
-        if isinstance(step, Commit):
-            self.groups.append(_CommitGroup(tuple(self.uncommitted)))
-            self.uncommitted = []
-        else:
-            for group in self.groups[: max(0, len(self.groups) - step.pending)]:
-                group.has_arrived = True
+    def _fence(self, step: Commit | GroupWait | ProxyFence, mask: Mask) -> None:
+        match step:
+            case Commit():
+                self.copies[step.bulk].commit(mask)
+            case GroupWait():
+                groups = self.copies[step.bulk]
+                groups.wait(step.pending, mask, reads=step.reads)
+            case ProxyFence():
+                for event, size in list(self.unfenced.items()):
+                    if not size:
+                        del self.unfenced[event]
+                        for threads, seen in ((mask, 1), (~mask, 0)):
+                            part = self._of_threads(event, threads)
+                            if self.masks[part[2]].any():
+                                before = self.unfenced.get(part, seen)
+                                self.unfenced[part] = min(before, seen)
+
+    @property
+    def has_engine(self) -> bool:
+        """Whether copies of the copy engine access arrays of the walk."""
+        return any(site.use.statement.bulk for site in self.sites)
+
+    def _of_threads(self, event: Event, threads: Mask) -> Event:
+        """The part of an event that some threads execute."""
+        site, key, number = event
+        return site, key, self._mask_number(self.masks[number] & threads)
 
     def _access(self, site: Site, values: Mapping[str, int], mask: Mask) -> None:
         key = tuple(int(evaluated(code, values)) for code in site.parts.values())
@@ -163,8 +168,39 @@ class BlockExecution:
             return
         for events in (self.phase, self.recent, self.segment):
             events.add(event)
+        is_bulk = site.use.statement.bulk
         if site.is_copy:
-            self.uncommitted.append(event)
+            self.copies[is_bulk].uncommitted.append(event)
+        if self.has_engine and self.kernel.is_of_block(site.use.access.array):
+            if is_bulk:
+                self._check_proxy(event)
+            if not site.is_copy:
+                self.unfenced[event] = 0
+
+    def _check_proxy(self, copy: Event) -> None:
+        """The rule ``proxy`` for a copy that starts."""
+        array = self.sites[copy[0]].use.access.array
+        before = [e for e in self.unfenced if self._array(e) == array]
+        seen = [self.unfenced[event] for event in before]
+        if not self._is_new(("proxy", copy, tuple(before), tuple(seen))):
+            return
+        cells = cell_count(self.sites[copy[0]].extents)
+        for event, size in zip(before, seen, strict=True):
+            if self._writes(event) or self._writes(copy):
+                self.budget.spend(cells)
+                where, threads = self._table(copy)
+                users, others = self._table(event)
+                if size:
+                    owners = Owners.of(cells, [(where, threads // size)])
+                    owners.check(users, others // size)
+                elif np.intersect1d(where, users).size:
+                    raise UndecidedError("no proxy fence before a copy of an engine")
+
+    def _array(self, event: Event) -> str:
+        return self.sites[event[0]].use.access.array
+
+    def _writes(self, event: Event) -> bool:
+        return self.sites[event[0]].use.access.writes
 
     def _mask_number(self, mask: Mask) -> int:
         number = self.mask_numbers.setdefault(mask.tobytes(), len(self.masks))
@@ -174,17 +210,17 @@ class BlockExecution:
 
     def _synchronize_warps(self, barrier: Barrier, mask: Mask) -> None:
         """A barrier of the warps in the mask."""
-        self._require(mask.size % WARP == 0)
-        warps = mask.reshape(-1, WARP)
-        self._require((warps.any(axis=1) == warps.all(axis=1)).all())
-        if "shared" in barrier.orders:
+        self._require(are_warps(mask))
+        if self.memories <= barrier.orders:
             self._end_segment()
             self._check_threads(self.recent, 1)
-            others = {
-                (site, key, self._mask_number(self.masks[number] & ~mask))
-                for site, key, number in self.recent
-            }
+            others = {self._of_threads(event, ~mask) for event in self.recent}
             self.recent = {e for e in others if self.masks[e[2]].any()}
+            for groups in self.copies.values():
+                groups.meet(mask)
+            for event, size in self.unfenced.items():
+                if size and not (self.masks[event[2]] & ~mask).any():
+                    self.unfenced[event] = WARP
 
     def _end_phase(self) -> None:
         """A barrier of the block."""
@@ -192,7 +228,10 @@ class BlockExecution:
         self._check_threads(self.recent, 1)
         if self.recent != self.phase:
             self._check_threads(self.phase, WARP)
-        self.phase, self.recent, self.groups = set(), set(), self._open()
+        self.phase, self.recent = set(), set()
+        for groups in self.copies.values():
+            groups.meet(None)
+        self.unfenced = {e: size for e, size in self.unfenced.items() if not size}
 
     def _check_threads(self, events: set[Event], size: int) -> None:
         """No cell is written in one set of ``size`` threads and used in another."""
@@ -231,42 +270,19 @@ class BlockExecution:
     def _end_segment(self) -> None:
         """A fence: checks the accesses before it against copies under way."""
         segment, self.segment = self.segment, set()
-        under_way = [*self.uncommitted, *(c for g in self._open() for c in g.copies)]
-        arrived = [c for g in self.groups if g.has_arrived for c in g.copies]
-        if not under_way and not arrived:
+        under_way = [c for groups in self.copies.values() for c in groups.under_way]
+        arrived = [i for groups in self.copies.values() for i in groups.arrived.items()]
+        if not segment or not (under_way or arrived):
             return
         copies = tuple(sorted(under_way)), tuple(sorted(arrived))
         if not self._is_new((frozenset(segment), copies)):
             return
-        started = {array: same for array, _, same in self._by_array(under_way)}
-        complete = {array: same for array, _, same in self._by_array(arrived)}
         for array, cells, same in self._by_array(segment):
-            opened, ended = started.get(array, []), complete.get(array, [])
-            self._check_copies(cells, same, opened, ended)
-
-    def _check_copies(
-        self,
-        cells: int,
-        segment: Sequence[Event],
-        under_way: Sequence[Event],
-        arrived: Sequence[Event],
-    ) -> None:
-        self.budget.spend(cells * (2 + len(under_way)))
-        owners = Owners.of(cells, map(self._table, arrived))
-        copied = np.zeros(cells, np.int64)
-        for event in under_way:
-            where, threads = self._table(event)
-            owners.check(where, threads)
-            copied += np.bincount(where, minlength=cells)
-        if (copied > 1).any():
-            raise UndecidedError("two copies of one cell")
-        for event in segment:
-            if not self.sites[event[0]].is_copy:
-                where, threads = self._table(event)
-                self.budget.spend(threads.size)
-                owners.check(where, threads)
-                if copied[where].any():
-                    raise UndecidedError("a cell is used while it is copied")
+            CopyRules(self.sites, self._table, cells, self.budget).check(
+                [event for event in same if not self.sites[event[0]].is_copy],
+                [copy for copy in under_way if self._array(copy) == array],
+                [item for item in arrived if self._array(item[0]) == array],
+            )
 
     def _table(self, event: Event) -> Table:
         if event not in self.tables:

@@ -2,12 +2,13 @@
 
 `Program` makes the body of a `KernelAccesses` into steps: fences, the loops and
 branches that hold fences, and a `Site` for each access to some arrays.  Everything else
-is left out.  A fence is a barrier, a commit of copies or a wait for them.
+is left out.  A fence is a barrier, a commit of copies, a wait for them, or a
+proxy fence.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from math import prod
@@ -16,12 +17,14 @@ from typing import TypeAlias
 
 import numpy as np
 
+from gpucodegen.tiling.machine.gpu.devices import WARP
 from gpucodegen.tiling.model.isl_evaluation import (
     Environment,
     Formula,
     Integers,
     UndecidedError,
     formula,
+    formula_of,
 )
 from gpucodegen.tiling.model.scop import (
     Barrier,
@@ -30,13 +33,17 @@ from gpucodegen.tiling.model.scop import (
     If,
     Loop,
     Node,
+    ProxyFence,
     walk,
 )
+from gpucodegen.tiling.proof.cell_owners import Tiling
 from gpucodegen.tiling.proof.kernel_accesses import (
     MOST_POINTS,
     Condition,
     KernelAccesses,
+    Mask,
     Use,
+    held,
     points,
     spans,
     steps,
@@ -114,12 +121,22 @@ class Branch:
     orelse: tuple[Step, ...]
 
 
-Step: TypeAlias = "Site | WalkedLoop | Branch | Barrier | Commit | GroupWait"
+Step: TypeAlias = (
+    "Site | WalkedLoop | Branch | Barrier | Commit | GroupWait | ProxyFence"
+)
 
 
 def _has_fence(node: Node) -> bool:
-    fences = Barrier | Commit | GroupWait
+    fences = Barrier | Commit | GroupWait | ProxyFence
     return any(isinstance(inner, fences) for inner in walk((node,)))
+
+
+def are_warps(threads: Mask) -> bool:
+    """Whether a set of threads consists of whole warps."""
+    if threads.size % WARP:
+        return False
+    warps = threads.reshape(-1, WARP)
+    return bool((warps.any(axis=1) == warps.all(axis=1)).all())
 
 
 @dataclass(slots=True)
@@ -127,37 +144,76 @@ class Program:
     """The program of a block: accesses to some arrays, fences, and what holds them.
 
     ``control``: the loop bounds and, with True, the conditions that depend on blocks.
+    ``memories``: those that a barrier has to order to count.  ``tilings``: of the
+    arrays that all blocks share, each of which accesses tiles of its own.
     """
 
     kernel: KernelAccesses
     arrays: frozenset[str]
+    memories: frozenset[str] = frozenset({"shared"})
+    tilings: Mapping[str, Tiling] = field(default_factory=dict[str, Tiling])
     sites: list[Site] = field(default_factory=list[Site])
     control: set[tuple[str, bool]] = field(default_factory=set[tuple[str, bool]])
 
-    def steps(self, nodes: Sequence[Node], fixed: frozenset[str]) -> tuple[Step, ...]:
-        """The body of a loop; ``fixed``: the variables of the loops that are walked."""
-        return tuple(step for node in nodes for step in self._steps(node, fixed))
+    def steps(
+        self,
+        nodes: Sequence[Node],
+        fixed: frozenset[str],
+        threads: Mask | None = None,
+    ) -> tuple[Step, ...]:
+        """The body of a loop; ``fixed``: the variables of the loops that are walked.
 
-    def _steps(self, node: Node, fixed: frozenset[str]) -> Iterator[Step]:
+        ``threads``: those that execute it, None where more than threads decides that.
+        """
+        each = (self._steps(node, fixed, threads) for node in nodes)
+        return tuple(step for found in each for step in found)
+
+    def _steps(
+        self, node: Node, fixed: frozenset[str], threads: Mask | None
+    ) -> Iterator[Step]:
         match node:
-            case Barrier() | Commit() | GroupWait():
+            case Barrier() if threads is not None and self._converges(node, threads):
+                pass
+            case Barrier() | Commit() | GroupWait() | ProxyFence():
                 yield node
             case Loop() if _has_fence(node):
                 for text in (*node.lowers, *node.uppers):
                     self._control(text, fixed, is_constraint=False)
-                body = self.steps(node.body, fixed | {node.name})
-                yield WalkedLoop(Range.of(node), body)
+                body = self.steps(node.body, fixed | {node.name}, threads)
+                if body:
+                    yield WalkedLoop(Range.of(node), body)
             case If(constraints=constraints) if _has_fence(node):
                 if constraints is None:
                     raise UndecidedError("an unknown condition around a barrier")
                 known = fixed | self.kernel.threads.keys()
                 for text in constraints:
                     self._control(text, known, is_constraint=True)
-                body = self.steps(node.body, fixed)
-                yield Branch(constraints, body, self.steps(node.orelse, fixed))
+                taken, other = self._branches(constraints, threads)
+                body = self.steps(node.body, fixed, taken)
+                orelse = self.steps(node.orelse, fixed, other)
+                if body or orelse:
+                    yield Branch(constraints, body, orelse)
             case _:
                 uses = (u for u in uses_in((node,)) if u.access.array in self.arrays)
                 yield from (self._site(use, fixed) for use in uses)
+
+    def _converges(self, barrier: Barrier, threads: Mask) -> bool:
+        """Whether whole warps reach a barrier of warps that orders no accesses."""
+        is_of_warps = barrier.lanes is not None
+        return (
+            is_of_warps and not self.memories <= barrier.orders and are_warps(threads)
+        )
+
+    def _branches(
+        self, constraints: tuple[str, ...], threads: Mask | None
+    ) -> tuple[Mask | None, Mask | None]:
+        """The threads of each branch, None where more than threads decides that."""
+        indices = self.kernel.indices
+        used = [formula(text, is_constraint=True).variables for text in constraints]
+        if threads is None or not all(names <= indices.keys() for names in used):
+            return None, None
+        taken = held(constraints, indices, threads.shape)
+        return threads & taken, threads & ~taken
 
     def _control(
         self, text: str, known: frozenset[str], *, is_constraint: bool
@@ -173,14 +229,7 @@ class Program:
     def _site(self, use: Use, fixed: frozenset[str]) -> Site:
         known = self.kernel.threads.keys() | {loop.name for loop in use.loops}
         known |= {name for name, _ in use.access.span}
-        array = self.kernel.arrays[use.access.array]
-        extents = tuple(extent for extent in array.shape if isinstance(extent, int))
-        texts = [index for index in use.access.indices if index is not None]
-        if not len(texts) == len(extents) == len(array.shape) or array.ordered:
-            raise UndecidedError(f"unknown extents or indices of {array.name}")
-        if prod(extent + 2 for extent in extents) > MOST_CELLS:
-            raise UndecidedError(f"{array.name} is large")
-        indices = tuple(formula(text, fixed) for text in texts)
+        indices, extents = self._cell(use, fixed)
         loops = tuple(Range.of(loop, fixed) for loop in use.loops)
         conditions = tuple(_decided(use.conditions, fixed, known))
         bounds = [bound for loop in loops for bound in (*loop.lowers, *loop.uppers)]
@@ -188,7 +237,7 @@ class Program:
             index.variables <= known for index in indices
         ):
             raise UndecidedError(
-                f"an access to {array.name} depends on other variables"
+                f"an access to {use.access.array} depends on other variables"
             )
         held = [each for formulas, _ in conditions for each in formulas]
         parts = {n: code for f in (*indices, *bounds, *held) for n, code in f.parts}
@@ -196,6 +245,24 @@ class Program:
         site = Site(number, use, extents, indices, loops, conditions, parts)
         self.sites.append(site)
         return site
+
+    def _cell(
+        self, use: Use, fixed: frozenset[str]
+    ) -> tuple[tuple[Formula, ...], tuple[int, ...]]:
+        """The indices and the extents of the array, or those inside of a tile."""
+        access, array = use.access, self.kernel.arrays[use.access.array]
+        if array.name in self.tilings:
+            tiling = self.tilings[array.name]
+            nodes = tiling.indices[use.statement.name, id(access)]
+            indices = tuple(formula_of(node, fixed) for node in nodes)
+            return indices, tiling.extents
+        extents = tuple(extent for extent in array.shape if isinstance(extent, int))
+        texts = [index for index in access.indices if index is not None]
+        if not len(texts) == len(extents) == len(array.shape) or array.ordered:
+            raise UndecidedError(f"unknown extents or indices of {array.name}")
+        if prod(extent + 2 for extent in extents) > MOST_CELLS:
+            raise UndecidedError(f"{array.name} is large")
+        return tuple(formula(text, fixed) for text in texts), extents
 
 
 def _decided(

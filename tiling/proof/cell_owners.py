@@ -21,16 +21,22 @@ follow from
     G = G' implies B = B', for all blocks and iterations of these loops,
     H = H', one of the two a write, implies T = T', for all threads and iterations.
 
+Where this fails, two indices floor(x/n) and x mod n count as one index x.
+
 Both are enumerated.  Conditions on anything but threads and the loops of H are taken as
 true, and so are unknown ones: this only adds accesses.
+
+`tiling_of` proves less: each iteration of a block accesses tiles of its own.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
 
@@ -42,6 +48,7 @@ from gpucodegen.tiling.model.isl_evaluation import (
     evaluated,
     formula,
     names,
+    quotients,
     renamed,
     sum_of,
 )
@@ -113,16 +120,98 @@ def check_owners(kernel: KernelAccesses, array: str, uses: Sequence[Use]) -> Non
 
     ``uses``: all accesses to the array.
     """
-    if kernel.arrays[array].scope or not all(use.is_plain for use in uses):
-        raise UndecidedError("copies, or not one array for all blocks")
+    if not all(use.is_plain for use in uses):
+        raise UndecidedError("copies")
+    found = _splits(kernel, array, uses)
+    widths = _check_threads(found, _offset_tables(kernel, found))
+    _check_blocks(kernel, found[0], widths)
+
+
+@dataclass(frozen=True, slots=True)
+class Tiling:
+    """An array as disjoint tiles, each accessed in one iteration of one block.
+
+    ``indices``: by statement and identity of the access, the variables of the loops
+    that select the tile, and the offsets in it; ``extents``: bounds of these.
+    """
+
+    indices: dict[tuple[str, int], tuple[ast.expr, ...]]
+    extents: tuple[int, ...]
+
+
+def tiling_of(kernel: KernelAccesses, array: str, uses: Sequence[Use]) -> Tiling:
+    """Raise UndecidedError unless an array is accessed in disjoint tiles.
+
+    As for single owners, F = F' iff G = G' and H = H'.  If moreover G = G' implies that
+    block and iteration of the loops of G are the same, then these and H identify a
+    cell.  Accesses of one block conflict iff these loops and H agree, and accesses of
+    different blocks never do.
+    """
+    found = _splits(kernel, array, uses)
+    widths, lows = _widths(found, _offset_tables(kernel, found))
+    _check_blocks(kernel, found[0], widths, with_loops=True)
+    outer = found[0].outer
+    every = frozenset({f"loop {n}" for n in range(len(outer))})
+    values, _ = _tiles(kernel, outer, every | kernel.blocks.keys())
+    extents = [int(values[f"loop {n}"].max(initial=0)) + 1 for n in range(len(outer))]
+    if any(int(values[f"loop {n}"].min(initial=0)) < 0 for n in range(len(outer))):
+        raise UndecidedError("loops of tiles from below 0")
+    indices = {
+        (split.use.statement.name, id(split.use.access)): (
+            *(ast.Name(loop.name, ast.Load()) for loop in split.outer),
+            *(o.expression(-low) for o, low in zip(split.offsets, lows, strict=True)),
+        )
+        for split in found
+    }
+    return Tiling(indices, (*extents, *widths))
+
+
+def _splits(kernel: KernelAccesses, array: str, uses: Sequence[Use]) -> list[_Split]:
+    """All accesses to an array as G + H, with one G."""
+    if kernel.arrays[array].scope:
+        raise UndecidedError("not one array for all blocks")
     sums = [_sums(use) for use in uses]
+    try:
+        return _with_one_tile(kernel, uses, sums)
+    except UndecidedError:
+        joined = _joined(sums)
+        if joined == sums:
+            raise
+        return _with_one_tile(kernel, uses, joined)
+
+
+def _with_one_tile(
+    kernel: KernelAccesses, uses: Sequence[Use], sums: Sequence[tuple[Sum, ...]]
+) -> list[_Split]:
     met = _met_by_blocks(kernel, uses, sums)
     found = [_split(use, each, met) for use, each in zip(uses, sums, strict=True)]
     first = found[0]
     if any((s.tile, s.bounds) != (first.tile, first.bounds) for s in found):
         raise UndecidedError("accesses with different tiles")
-    widths = _check_threads(kernel, found)
-    _check_blocks(kernel, first, widths)
+    return found
+
+
+def _joined(sums: list[tuple[Sum, ...]]) -> list[tuple[Sum, ...]]:
+    """Indices q = floor(x/n) + ... and r = (x mod n) + ... become n*q + r.
+
+    Equal q and r have equal n*q + r, so this only adds conflicts, whatever q and r are
+    in other accesses.
+    """
+    for d, index in enumerate(sums[0]):
+        for text, dividend, number in index.remainders:
+            wanted = set(quotients(dividend, number))
+            for q, other in enumerate(sums[0]):
+                same = {t for t, f in other.factors.items() if f == index.factors[text]}
+                if q != d and wanted & same:
+                    return _joined([_join(each, q, d, number) for each in sums])
+    return sums
+
+
+def _join(sums: tuple[Sum, ...], q: int, r: int, number: int) -> tuple[Sum, ...]:
+    joined = sums[r].plus(sums[q], number).without_remainders()
+    if not joined.fits:
+        raise UndecidedError("large indices")
+    return tuple(joined if d == r else one for d, one in enumerate(sums) if d != q)
 
 
 def _sums(use: Use) -> tuple[Sum, ...]:
@@ -149,7 +238,8 @@ def _met_by_blocks(
 def _split(use: Use, sums: Sequence[Sum], met: frozenset[str]) -> _Split:
     outer = tuple(loop for loop in use.loops if loop.name in met)
     new = {loop.name: f"loop {n}" for n, loop in enumerate(outer)}
-    tile, offsets, atoms = list[tuple[tuple[str, int], ...]](), list[Sum](), {}
+    tile, offsets = list[tuple[tuple[str, int], ...]](), list[Sum]()
+    atoms = dict[str, ast.expr]()
     for one in sums:
         inside, factors = dict[str, int](), dict[str, int]()
         for text, atom in one.atoms.items():
@@ -167,10 +257,17 @@ def _split(use: Use, sums: Sequence[Sum], met: frozenset[str]) -> _Split:
     return _Split(use, outer, tuple(tile), atoms, tuple(offsets))
 
 
-def _check_threads(kernel: KernelAccesses, found: Sequence[_Split]) -> list[int]:
-    """H = H' implies T = T'; the widths w of H."""
+_Offsets: TypeAlias = list[tuple[Integers, Integers]]
+"""For each access the values of H, by dimension, and the threads."""
+
+
+def _offset_tables(kernel: KernelAccesses, found: Sequence[_Split]) -> _Offsets:
     budget = Budget()
-    tables = [_offsets(kernel, split, budget) for split in found]
+    return [_offsets(kernel, split, budget) for split in found]
+
+
+def _widths(found: Sequence[_Split], tables: _Offsets) -> tuple[list[int], list[int]]:
+    """The widths w of H, and its least values."""
     rank = len(found[0].tile)
     reached = [values for values, threads in tables if threads.size]
     lows = [min((int(v[d].min()) for v in reached), default=0) for d in range(rank)]
@@ -178,6 +275,12 @@ def _check_threads(kernel: KernelAccesses, found: Sequence[_Split]) -> list[int]
     widths = [high - low + 1 for low, high in zip(lows, highs, strict=True)]
     if prod(widths) > MOST_CELLS:
         raise UndecidedError("a large tile")
+    return widths, lows
+
+
+def _check_threads(found: Sequence[_Split], tables: _Offsets) -> list[int]:
+    """H = H' implies T = T'; the widths w of H."""
+    widths, lows = _widths(found, tables)
 
     def cells(values: Integers) -> Integers:
         flat = np.zeros(values.shape[1:], np.int64)
@@ -254,11 +357,17 @@ def _total(one: Sum, values: dict[str, Integers], shape: tuple[int, ...]) -> Int
     return total
 
 
-def _check_blocks(kernel: KernelAccesses, split: _Split, widths: Sequence[int]) -> None:
+def _check_blocks(
+    kernel: KernelAccesses,
+    split: _Split,
+    widths: Sequence[int],
+    *,
+    with_loops: bool = False,
+) -> None:
     """G = G' implies B = B', and the values of G are at least w apart.
 
     Dimensions that share variables are enumerated together; G = G' in these implies
-    that their block variables are equal.
+    that their block variables are equal, and ``with_loops`` that all of them are.
     """
     used = [
         frozenset[str]().union(*(names(split.atoms[text]) for text, _ in terms))
@@ -266,10 +375,14 @@ def _check_blocks(kernel: KernelAccesses, split: _Split, widths: Sequence[int]) 
     ]
     parts = _connected(used)
     several = {name for name, extent in kernel.blocks.items() if extent > 1}
+    if with_loops:
+        several |= {f"loop {n}" for n in range(len(split.outer))}
     if not several <= set[str]().union(*(variables for variables, _ in parts)):
         raise UndecidedError("a block variable that selects no tile")
     for variables, dimensions in parts:
         values, block = _tiles(kernel, split.outer, variables)
+        if with_loops:
+            block = np.arange(len(block))
         rows = [_tile_index(split, d, values, len(block)) for d in dimensions]
         for d, row in zip(dimensions, rows, strict=True):
             step = int(np.gcd.reduce(row - row[0])) if row.size else 0
@@ -300,7 +413,7 @@ def _connected(used: Sequence[frozenset[str]]) -> list[tuple[set[str], list[int]
 
 
 def _tiles(
-    kernel: KernelAccesses, outer: Sequence[Loop], variables: set[str]
+    kernel: KernelAccesses, outer: Sequence[Loop], variables: AbstractSet[str]
 ) -> tuple[dict[str, Integers], Integers]:
     """All values of some block and loop variables, and the number of the block."""
     blocks = sorted(variables & kernel.blocks.keys())

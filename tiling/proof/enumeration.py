@@ -7,19 +7,26 @@ left to `races`, which also has the witnesses.  It covers
 * arrays that are never written, and arrays of one thread that no copy accesses;
 * arrays whose accesses are all atomic updates of one kind, and no copies;
 * arrays of the whole grid whose cells have single owners (`cell_owners`);
-* arrays of a block, with barriers of the block and of warps and with copies in commit
-  groups, by executing one of them (`block_execution`).
+* the arrays of one ring of stages with mbarriers (`mbarrier_rings`);
+* arrays of a block, with barriers of the block and of warps, copies in commit groups,
+  by threads and by the copy engine, and proxy fences, by executing one block
+  (`block_execution`); with them arrays of the whole grid of which each block accesses
+  tiles of its own (`cell_owners`).
 
-Parameters, tags and waits on them, mbarriers, the copy engine, barriers of the grid or
-of some lanes, and unknown trip counts are left to isl.  `Access.must`, ``assumed`` and
+Parameters, tags and waits on them, other mbarriers, barriers of the grid or of some
+lanes, and unknown trip counts are left to isl.  `Access.must`, ``assumed`` and
 ``trusted`` do not matter: every access counts, and an unknown index of an array that is
 written is refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from dataclasses import dataclass
+
+import numpy as np
 
 from gpucodegen.tiling.model.isl_evaluation import UndecidedError
 from gpucodegen.tiling.model.scop import (
@@ -29,6 +36,7 @@ from gpucodegen.tiling.model.scop import (
     If,
     Loop,
     Node,
+    Phase,
     ProxyFence,
     Scop,
     Statement,
@@ -37,9 +45,10 @@ from gpucodegen.tiling.model.scop import (
 )
 from gpucodegen.tiling.proof.block_execution import BlockExecution
 from gpucodegen.tiling.proof.block_program import Program, unlike_blocks
-from gpucodegen.tiling.proof.cell_owners import check_owners
+from gpucodegen.tiling.proof.cell_owners import Tiling, check_owners, tiling_of
 from gpucodegen.tiling.proof.kernel_accesses import KernelAccesses, Use, are_updates
 from gpucodegen.tiling.proof.kernel_order import ALL_LANES
+from gpucodegen.tiling.proof.mbarrier_rings import Ring, find_ring
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +85,30 @@ def proven(scop: Scop) -> Verdict:
     for use in kernel.uses:
         by_array.setdefault(use.access.array, []).append(use)
     decided = {name for name in by_array if _needs_no_order(kernel, by_array[name])}
+    ring = _ring(kernel)
+    decided |= ring.arrays
     conflicting = by_array.keys() - decided
     of_blocks = frozenset(filter(kernel.is_of_block, conflicting))
-    decided |= {
-        name
-        for name in conflicting - of_blocks
-        if _has_owners(kernel, name, by_array[name])
-    }
-    try:
-        _check_blocks(kernel, of_blocks)
-    except UndecidedError:
-        return Verdict(frozenset(decided))
-    decided |= of_blocks
-    return Verdict(frozenset(decided), by_array.keys() <= decided)
+    shared = conflicting - of_blocks
+    decided |= {name for name in shared if _has_owners(kernel, name, by_array[name])}
+    tilings = dict(_tilings(kernel, by_array, shared - decided))
+    for tiled in (tilings, {}) if tilings else ({},):
+        arrays = of_blocks | tiled.keys()
+        try:
+            _check_blocks(kernel, arrays, tiled, ring.statements)
+        except UndecidedError:
+            continue
+        decided |= arrays
+        return Verdict(frozenset(decided), by_array.keys() <= decided)
+    return Verdict(frozenset(decided))
+
+
+def _tilings(
+    kernel: KernelAccesses, by_array: Mapping[str, Sequence[Use]], names: Iterable[str]
+) -> Iterator[tuple[str, Tiling]]:
+    for name in names:
+        with suppress(UndecidedError):
+            yield name, tiling_of(kernel, name, by_array[name])
 
 
 def _has_owners(kernel: KernelAccesses, array: str, uses: Sequence[Use]) -> bool:
@@ -112,41 +132,64 @@ def _needs_no_order(kernel: KernelAccesses, uses: Sequence[Use]) -> bool:
     return kernel.is_private(uses[0].access.array) or are_updates(uses)
 
 
-def _check_blocks(kernel: KernelAccesses, arrays: frozenset[str]) -> None:
+def _ring(kernel: KernelAccesses) -> Ring:
+    try:
+        return find_ring(kernel)
+    except UndecidedError:
+        return Ring()
+
+
+def _check_blocks(
+    kernel: KernelAccesses,
+    arrays: frozenset[str],
+    tilings: Mapping[str, Tiling],
+    proven: frozenset[str],
+) -> None:
     """Raise UndecidedError unless arrays of blocks, barriers and copies are in order.
 
     Blocks for which all control has the same values execute the same program.
+    ``tilings``: of those arrays that all blocks share.  ``proven``: the statements on
+    mbarriers, which order nothing here.
     """
-    if not all(_is_covered(node, arrays) for node in walk(kernel.body)):
+    written = {use.access.array for use in kernel.uses if use.access.writes}
+    if not all(_is_covered(n, arrays, written, proven) for n in walk(kernel.body)):
         raise UndecidedError("a fence or copy of another kind")
-    program = Program(kernel, arrays)
-    body = program.steps(kernel.body, frozenset())
-    done = BlockExecution(kernel, program.sites)
+    memories = frozenset({"shared", "global"} if tilings else {"shared"})
+    program = Program(kernel, arrays, memories, tilings)
+    body = program.steps(kernel.body, frozenset(), np.ones(kernel.count, bool))
+    done = BlockExecution(kernel, program.sites, memories)
     for block in unlike_blocks(kernel, sorted(program.control)):
         done.run(body, block)
 
 
-def _is_covered(node: Node, arrays: frozenset[str]) -> bool:
+def _is_covered(
+    node: Node,
+    arrays: frozenset[str],
+    written: AbstractSet[str],
+    proven: frozenset[str],
+) -> bool:
     """Whether it is no fence or copy that `BlockExecution` does not know.
 
-    Copies must write to the arrays, and read only others, so that each is an event.
+    Each copy must access some of the arrays, so that it is an event, and others only if
+    these are never ``written``.  It must not read an array that it writes.
     """
     match node:
         case Barrier():
             is_whole = node.lanes in (None, ALL_LANES)
             return is_whole and not node.of_grid and not node.alone
-        case Commit():
-            return not node.bulk
-        case GroupWait():
-            return not node.bulk and not node.reads
-        case Wait() | ProxyFence():
+        case Commit() | GroupWait() | ProxyFence():
+            return True
+        case Wait():
             return False
+        case Statement(phase=Phase()):
+            return node.name in proven
         case Statement(grouped=True):
             into = {access.array for access in node.accesses if access.writes}
             out = {access.array for access in node.accesses if not access.writes}
-            is_plain = not (node.tag or node.phase or node.bulk or node.joined)
-            return is_plain and bool(into) and into <= arrays and not out & arrays
+            used = (into | out) & written
+            is_event = bool(used) and used <= arrays and not into & out
+            return is_event and not (node.tag or node.joined)
         case Statement():
-            return not (node.tag or node.phase or node.bulk or node.joined)
+            return not (node.tag or node.bulk or node.joined)
         case Loop() | If():
             return True
