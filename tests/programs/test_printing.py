@@ -12,6 +12,8 @@ import pytest
 
 import gpucodegen as gcg
 
+pytestmark = pytest.mark.filterwarnings("ignore::gpucodegen.errors.ElementTransfers")
+
 FILES = sorted((Path(__file__).parent / "printing").glob("*.mlir"))
 TARGETS = ("interp", "cpu", "sim")
 TEXTS = [text for file in FILES for text in file.read_text().split("// -----\n")]

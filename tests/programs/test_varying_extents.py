@@ -12,6 +12,8 @@ import gpucodegen as gcg
 from gpucodegen import errors
 from tests.targets import ALL
 
+pytestmark = pytest.mark.filterwarnings("ignore::gpucodegen.errors.ElementTransfers")
+
 Array = np.ndarray[Any, Any]
 
 

@@ -11,7 +11,7 @@ that dimension in chunks, and the kernel counts from the first block of its chun
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gpucodegen.dialects import gcg
 from gpucodegen.dialects.gcg import TileProductNote, with_groups
@@ -131,9 +131,9 @@ class KernelBody:
     operations: tuple[Operation, ...]
     grid: tuple[Index, ...]
     block: tuple[IndexLike, IndexLike, IndexLike]
-    most_blocks: int | None = None
     resident: int | None = None
     products: tuple[TileProductNote, ...] = ()
+    most_blocks: int | None = field(default=None, kw_only=True)
 
 
 def thread_index(b: Builder, op: str, dimension: str, hint: str) -> Value:
