@@ -311,7 +311,7 @@ def _holds_launch(op: Operation) -> bool:
     return any(inner.name == "gpu.launch" for inner in op.walk())
 
 
-_AROUND_NESTS = frozenset({"affine.if", "scf.execute_region"})
+_AROUND_NESTS = frozenset({"affine.if", "scf.execute_region", "scf.if"})
 
 
 @dataclass(frozen=True, slots=True)
