@@ -316,7 +316,7 @@ def test_a_layer_is_one_product_and_its_epilogue(target: str):
 def test_branches_of_a_condition_are_kernels():
     """Not loops of the host that access device memory element by element."""
     program = gcg.compile((TEXTS / "cond.mlir").read_text(), target="sim")
-    program.main(*CASES["cond"][1])
+    program.main(*WITH_SLICES["cond"][1])
     assert dict(program.stages("main"))["map-gpu"].count("gpu.launch_func") == 2
 
 
