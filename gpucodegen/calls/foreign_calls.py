@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.util import find_spec
 from typing import Any, cast
 
@@ -106,6 +107,11 @@ def has_narrow_results(signature: Signature) -> bool:
     return any(p.dtype in _FOREIGN and p.shape is not None for p in signature.results)
 
 
+@cache
+def _has_ml_dtypes() -> bool:
+    return find_spec("ml_dtypes") is not None
+
+
 def as_given(results: Any, signature: Signature, arguments: Sequence[Any]) -> Any:
     """Results of narrow floats in ml_dtypes' types, as the arguments' are.
 
@@ -116,7 +122,7 @@ def as_given(results: Any, signature: Signature, arguments: Sequence[Any]) -> An
         return results
     pairs = zip(arguments, signature.parameters, strict=False)
     taken = [a.dtype for a, p in pairs if p.dtype in _FOREIGN and hasattr(a, "dtype")]
-    if find_spec("ml_dtypes") is None or any(dtype.kind == "u" for dtype in taken):
+    if not _has_ml_dtypes() or any(dtype.kind == "u" for dtype in taken):
         return results
     shown = [
         _in_own_type(one, p.dtype)
