@@ -11,6 +11,8 @@ import gpucodegen as gcg
 from gpucodegen import errors
 from tests.targets import ALL
 
+pytestmark = pytest.mark.filterwarnings("ignore::gpucodegen.errors.ElementTransfers")
+
 TARGETS = ALL
 N = 64
 TYPE = f"memref<{N}xf32>"
