@@ -180,7 +180,7 @@ class ElementTransfers(CodegenWarning):
 
     code = "W023"
     template = (
-        "the loop stays on the host and {what}: each is a transfer between host and"
+        "the loop stays on the host and {action}: each is a transfer between host and"
         " device; {reason}"
     )
     remedy = "Take these operations out of the loop, so that it becomes a kernel"

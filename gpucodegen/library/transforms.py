@@ -22,6 +22,11 @@ Array = np.ndarray[Any, Any]
 Arrays = tuple[Any, ...]
 Options = Mapping[str, Any]
 
+
+class RefusedError(Exception):
+    """A call that no routine computes: the operation, and a remedy."""
+
+
 # -- LAPACK ----------------------------------------------------------------------------
 
 
@@ -70,10 +75,7 @@ def _geqrf(run: Any, o: Options, a: Array) -> Arrays:
 def _geqp3(run: Any, o: Options, a: Array, fixed: Array) -> Arrays:
     del o
     if fixed.any():
-        advice = "Leave all columns free"
-        raise errors.UnsupportedOperation(
-            operation="geqp3 with fixed columns", target="LAPACK", advice=advice
-        )
+        raise RefusedError("geqp3 with fixed columns", "Leave all columns free")
     factors, pivots, scales, _, info = run(a)
     return factors, pivots, scales, info
 
@@ -134,10 +136,7 @@ def _selects_none(*value: object) -> bool:
 
 def _gees(run: Any, o: Options, a: Array) -> Arrays:
     if letter(o, "sort") != "N":
-        advice = "Leave the eigenvalues unsorted"
-        raise errors.UnsupportedOperation(
-            operation="gees with sorting", target="LAPACK", advice=advice
-        )
+        raise RefusedError("gees with sorting", "Leave the eigenvalues unsorted")
     made = run(_selects_none, a, compute_v=letter(o, "mode") == "V")
     form, selected, *values, vectors, _, info = made
     if not vectors.size:
@@ -205,14 +204,22 @@ def _function(name: str) -> Any:
     try:
         from scipy.linalg import blas, lapack  # type: ignore[import-untyped]
     except ImportError:
-        raise errors.UnsupportedOperation(
-            operation=name, target="LAPACK", advice="Install scipy, which has it"
-        ) from None
+        raise RefusedError(name, "Install scipy, which has it") from None
     return getattr(blas if name[1:] == "trsm" else lapack, name)
 
 
 def lapack(given: RoutineCall) -> Arrays:
     """Call a routine for each matrix of a batch.  Raises UnsupportedOperation."""
+    try:
+        return _of_each_matrix(given)
+    except RefusedError as refused:
+        operation, advice = refused.args
+        raise errors.UnsupportedOperation(
+            given.location, operation=operation, target="LAPACK", advice=advice
+        ) from None
+
+
+def _of_each_matrix(given: RoutineCall) -> Arrays:
     name = given.name.partition(".")[2]
     wrapper = _ROUTINES[name[1:]]
     run = _function(name)

@@ -116,7 +116,7 @@ def element_line(found: ElementAccesses) -> str:
     name, location = found.loop
     place = file_location(location)
     where = f" of line {place.line}" if place else ""
-    return f"the loop over {name}{where} {found.what}: {found.why}"
+    return f"the loop over {name}{where} {found.action}: {found.reason}"
 
 
 def _count(number: int | None, what: str) -> str:

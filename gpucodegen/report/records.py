@@ -180,7 +180,7 @@ def _elements(found: ElementAccesses) -> Record:
         "loads": found.loads,
         "stores": found.stores,
         "arrays": list(found.arrays),
-        "why": found.why,
+        "reason": found.reason,
     }
 
 

@@ -6,6 +6,7 @@ function in its first line.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from importlib.util import find_spec
 from math import erf
@@ -386,3 +387,14 @@ def test_scatters_leave_out_places_outside():
     x, y = np.zeros((3, 2), "f4"), normal(4, 2)
     got = gcg.compile(text, target="cpu").main(x, np.array([2, 9, 0, 2], "i4"), y)
     np.testing.assert_allclose(got, [y[2], [0, 0], y[0] + y[3]], rtol=1e-6)
+
+
+def test_lapack_without_scipy_is_refused_at_its_place(monkeypatch: pytest.MonkeyPatch):
+    text = """func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
+      %y = stablehlo.cholesky %x, lower = true : tensor<2x2xf32>
+      return %y : tensor<2x2xf32>
+    }"""
+    monkeypatch.setitem(sys.modules, "scipy.linalg", None)
+    program = gcg.compile(text, target="interp")
+    with pytest.raises(errors.UnsupportedOperation, match=r":2:.*Install scipy"):
+        program.main(np.eye(2, dtype="f4"))

@@ -404,9 +404,7 @@ class _RingProof:
         self.check_stage(place, access)
         self.check_arrival(place, completes_reads)
 
-    def check_arrival(
-        self, place: Place, meets: Callable[[Barrier, int], bool]
-    ) -> None:
+    def check_arrival(self, place: Place, meets: Meets) -> None:
         """Each thread at a place arrives behind it, or a lane that it meets before.
 
         ``meets``: whether a barrier of warps counts, by its distance from the place.

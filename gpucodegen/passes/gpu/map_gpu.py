@@ -400,7 +400,9 @@ class MapGpu(ModulePass):
             for found in element_accesses(host):
                 place = found.loop[1]
                 errors.tell(
-                    errors.ElementTransfers(place, what=found.what, reason=found.why)
+                    errors.ElementTransfers(
+                        place, action=found.action, reason=found.reason
+                    )
                 )
             if not mapper.kernels:
                 return [host]

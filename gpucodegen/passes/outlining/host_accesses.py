@@ -38,11 +38,11 @@ class ElementAccesses:
     keeper: str
 
     @property
-    def what(self) -> str:
-        """What the loop does.
+    def action(self) -> str:
+        """The accesses in words.
 
         >>> from gpucodegen.ir.locations import UNKNOWN
-        >>> ElementAccesses(("i", UNKNOWN), 1, 0, ("A",), "").what
+        >>> ElementAccesses(("i", UNKNOWN), 1, 0, ("A",), "").action
         'loads single elements of A'
         """
         verbs = [("loads", self.loads), ("stores", self.stores)]
@@ -50,8 +50,8 @@ class ElementAccesses:
         return f"{doing} single elements of {', '.join(self.arrays)}"
 
     @property
-    def why(self) -> str:
-        """Why the loop is no kernel."""
+    def reason(self) -> str:
+        """The operation that keeps the loop on the host, in words."""
         if self.keeper:
             return f"'{self.keeper}' in it runs on the host"
         return "it has branches or values that kernels do not have"
