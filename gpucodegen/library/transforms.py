@@ -10,6 +10,7 @@ The results are SciPy's, whose LAPACK JAX calls, too: equal pivots, signs and or
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -201,11 +202,11 @@ def lapack_name(call: str) -> str | None:
 
 
 def _function(name: str) -> Any:
+    library = "blas" if name[1:] == "trsm" else "lapack"
     try:
-        from scipy.linalg import blas, lapack  # type: ignore[import-untyped]
+        return getattr(importlib.import_module(f"scipy.linalg.{library}"), name)
     except ImportError:
         raise RefusedError(name, "Install scipy, which has it") from None
-    return getattr(blas if name[1:] == "trsm" else lapack, name)
 
 
 def lapack(given: RoutineCall) -> Arrays:
