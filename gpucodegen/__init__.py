@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 from gpucodegen.debugging.version import __version__
 
 if TYPE_CHECKING:
-    from gpucodegen import kernels
+    from gpucodegen import kernels, schedule
     from gpucodegen.analysis import analyze
     from gpucodegen.api import check, compile, parse  # noqa: A004 - the public name
     from gpucodegen.debugging.levels import debug
@@ -66,6 +66,7 @@ __all__ = [
     "jit",
     "kernels",
     "parse",
+    "schedule",
     "torch",
     "tune",
 ]
@@ -89,10 +90,11 @@ _HOMES: dict[str, str] = {
     "jit": "python.function",
     "kernels": "kernels",
     "parse": "api",
+    "schedule": "schedule",
     "torch": "interop.torch",
     "tune": "tuning.tune",
 }
-_MODULES = {"dask", "jax", "kernels", "torch"}
+_MODULES = {"dask", "jax", "kernels", "schedule", "torch"}
 """Submodules that are imported on first use, so that importing the package is quick."""
 
 

@@ -24,6 +24,7 @@ COMMANDS: dict[str, str] = {
     "explain": "loops, kinds, tiles, mapping, pictures of the iteration space",
     "report": "what limits the kernels on a GPU, found without one",
     "check": "the interpreter after every pass, on random arguments",
+    "schedule": "the steps that make the kernels, to edit and to run again",
     "emit": "the generated Python source",
     "export": "a package of the kernels that runs without gpucodegen",
     "run": "run a function on arrays",

@@ -5,11 +5,14 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from gpucodegen import errors
 from gpucodegen.runtime.host.arguments import plain
 from gpucodegen.tiling.machine.gpu.devices import MULTIPROCESSORS
+
+if TYPE_CHECKING:
+    from gpucodegen.schedule.steps import Schedule
 
 Precision = Literal["ieee", "tf32", "3xtf32"]
 PRECISIONS: tuple[str, ...] = get_args(Precision)
@@ -37,6 +40,9 @@ class Options:
     model of the device chooses the others. On the CPU loop orders, fusions of nests and
     tiles of time loops, as in ``{"order0": 21}`` or ``{"time0.steps": 8}``. A name that
     no target has is refused.
+    ``schedule``: the steps of functions by name, as `gpucodegen.schedule.Schedule` or
+    as text; a schedule alone is that of every function. Without one, the compiler
+    chooses the steps, and ``program.schedule(name)`` tells them.
     ``arch``: GPU architecture to compile for, as "sm_90a". "" is that of the GPU that a
     call runs on; kernels for the emulated device then use the common feature set.
     ``exact``: keep the order of every floating-point sum and do not contract
@@ -69,6 +75,7 @@ class Options:
     time_tiles: bool = True
     register_tile: tuple[int, ...] = ()
     plan: tuple[tuple[str, int], ...] = ()
+    schedule: tuple[tuple[str, Schedule], ...] = ()
     arch: str = ""
     exact: bool = False
     reassociate: bool = False
@@ -86,6 +93,11 @@ class Options:
         default_factory=dict[str, "Callable[..., Any]"], hash=False
     )
 
+    def schedule_of(self, function: str) -> Schedule | None:
+        """The given schedule of a function."""
+        given = dict(self.schedule)
+        return given.get(function, given.get(""))
+
     @property
     def outside(self) -> dict[str, Callable[..., Any]]:
         """Operations and functions that external functions run, by name.
@@ -94,6 +106,10 @@ class Options:
         {'f': <built-in function print>}
         """
         return {**self.handlers, **self.externals}
+
+    @property
+    def _sizes(self) -> bool:
+        return bool(self.tile_sizes or self.register_tile or self.plan)
 
     def __post_init__(self) -> None:
         for name, is_valid, hint in self._rules():
@@ -148,6 +164,11 @@ class Options:
                 "Pass an integer >= 1",
             ),
             (
+                "schedule",
+                not (self.schedule and self._sizes),
+                "Leave out tile_sizes, register_tile and plan: a schedule states them",
+            ),
+            (
                 "reassociate",
                 not (self.exact and self.reassociate),
                 "Set only one of exact and reassociate",
@@ -197,6 +218,7 @@ def make_options(values: dict[str, object]) -> Options:
     for name in SIZES:
         values[name] = _sizes(name, values.get(name, ()))
     values["plan"] = _plan(values.get("plan", ()))
+    values["schedule"] = _schedules(values.get("schedule"))
     return Options(**values)  # type: ignore[arg-type]
 
 
@@ -233,3 +255,28 @@ def _plan(value: object) -> tuple[tuple[str, int], ...]:
         hint = "Pass a mapping of names to integers >= 0, as {'stream.width': 4}"
         raise errors.InvalidOption(name="plan", value=value, hint=hint)
     return plan
+
+
+def _schedules(value: object) -> tuple[tuple[str, Schedule], ...]:
+    """Schedules by the names of functions; "" is every function.
+
+    >>> from gpucodegen import schedule as s
+    >>> [(name, str(steps)) for name, steps in _schedules({"f": "schedule()"})]
+    [('f', 'schedule()')]
+    >>> _schedules(s.schedule(s.vectorize()))[0][0]
+    ''
+    """
+    from gpucodegen.schedule.steps import Schedule, parse
+
+    if value is None or value == ():
+        return ()
+    is_by_name = isinstance(value, Mapping)
+    given = cast("Mapping[object, object]", value) if is_by_name else {"": value}
+    found: list[tuple[str, Schedule]] = []
+    for name, steps in given.items():
+        one = parse(steps) if isinstance(steps, str) else steps
+        if not isinstance(name, str) or not isinstance(one, Schedule):
+            hint = "Pass a schedule, or schedules by the names of functions"
+            raise errors.InvalidOption(name="schedule", value=value, hint=hint)
+        found.append((name, one))
+    return tuple(sorted(found, key=lambda pair: pair[0]))

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gpucodegen.checking import Checked
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.emit.copy_plan import PlannedTransfer
+    from gpucodegen.schedule.steps import Schedule
 
 
 class Program:
@@ -35,6 +36,9 @@ class Program:
             registry.find(options.target).sanitizes(options)
         registry.check_plan(options.plan)
         self._source = source
+        for name, _ in options.schedule:
+            if name and name not in tuple(source.defined):
+                raise self._undefined(name)
         self.options = options
         self._functions: dict[str, Function] = {}
 
@@ -101,6 +105,29 @@ class Program:
     def stages(self, name: str) -> list[tuple[str, str]]:
         """``(pass name, MLIR text)`` after each pass that ran, as last compiled."""
         return self[name].executable().stages
+
+    def schedule(self, name: str) -> Schedule:
+        """The steps that made a function's kernels, as last compiled.
+
+        ``compile(text, schedule={name: steps})`` makes the same kernels of them.
+
+        >>> import gpucodegen as gcg
+        >>> text = '''
+        ... func.func @twice(%a: memref<64xf32>) {
+        ...   affine.for %i = 0 to 64 {
+        ...     %v = affine.load %a[%i] : memref<64xf32>
+        ...     %w = arith.addf %v, %v : f32
+        ...     affine.store %w, %a[%i] : memref<64xf32>
+        ...   }
+        ...   return
+        ... }
+        ... '''
+        >>> print(gcg.compile(text, target="cpu").schedule("twice"))
+        schedule(
+            vectorize(),
+        )
+        """
+        return self[name].executable().schedule
 
     def transfers(self, name: str) -> tuple[PlannedTransfer, ...]:
         """The plan of each ``dma_start`` and ``dma_wait``, as last compiled.

@@ -29,6 +29,7 @@ from gpucodegen.kernels.arrays import (
     memory_module,
     require_shape,
 )
+from gpucodegen.schedule.steps import Schedule, parse
 
 
 def tune_once(function: Function, arguments: tuple[Any, ...]) -> None:
@@ -56,6 +57,10 @@ MAX_CALLS = 1024
 MAX_TEXTS = 512
 """Number of texts whose compiled programs are cached."""
 View = Callable[[Memory], Memory]
+GivenSchedule = Schedule | str | None
+"""The steps of a function, as a value or as text; None: the compiler's."""
+Key = tuple[str, str, str, bool, Schedule | None]
+"""All that decides over a call's kernel beside its operands."""
 
 
 class Program(Protocol):
@@ -86,11 +91,18 @@ class Recipe:
 
 @lru_cache(MAX_TEXTS)
 def compiled(
-    text: str, entry: str, target: str, precision: str, *, tune: bool
+    text: str,
+    entry: str,
+    target: str,
+    precision: str,
+    *,
+    tune: bool,
+    schedule: Schedule | None,
 ) -> Function:
     """The function of a text; a tuned one is compiled separately."""
     del tune
-    return api.compile(text, target=target, precision=precision)[entry]
+    options = {"target": target, "precision": precision, "schedule": schedule}
+    return api.compile(text, **options)[entry]
 
 
 @dataclass(slots=True)
@@ -189,14 +201,16 @@ class Kernel:
         numbers: Sequence[Any] = (),
         precision: str = "ieee",
         tune: bool = False,
+        schedule: GivenSchedule = None,
     ) -> Any:
         """The result for operands; ``out`` is its destination, or None.
 
         ``numbers`` are passed to the function; ``options`` determine its text, and
         ``precision`` its compilation. ``tune``: the first call of a form tunes it,
-        unless an earlier process did.
+        unless an earlier process did. ``schedule``: the steps of its function.
         """
-        key = repr(options), target, precision, tune
+        steps = parse(schedule) if isinstance(schedule, str) else schedule
+        key = repr(options), target, precision, tune, steps
         if out is None:
             done = self.last.get(key, no_fast_path)(*operands)
             if done is not NotImplemented:
@@ -205,7 +219,7 @@ class Kernel:
 
     def _call(
         self,
-        key: tuple[str, str, str, bool],
+        key: Key,
         operands: tuple[Any, ...],
         numbers: Sequence[Any],
         out: Any,
@@ -252,7 +266,7 @@ class Kernel:
         form: Hashable,
         taken: tuple[Memory, ...],
         options: tuple[Any, ...],
-        key: tuple[str, str, str, bool],
+        key: Key,
     ) -> KernelCall:
         """Prepare a call and cache it."""
         recipe = self.prepare(taken, *options)
@@ -260,8 +274,9 @@ class Kernel:
             self.known.clear()
             self.last.clear()
         program = recipe.text
-        _, target, precision, tune = key
-        function = compiled(program.text(), program.name, target, precision, tune=tune)
+        _, target, precision, tune, schedule = key
+        given = program.text(), program.name, target, precision
+        function = compiled(*given, tune=tune, schedule=schedule)
         home = memory_module(taken[0])
         call = KernelCall(self.name, home, recipe, function, tune=tune)
         self.known[form] = call

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory, require_rank
-from gpucodegen.kernels.calls import Kernel, Recipe
+from gpucodegen.kernels.calls import GivenSchedule, Kernel, Recipe
 from gpucodegen.kernels.elements import F64, I64, INDEX, Element, element_of
 from gpucodegen.kernels.function_text import Memref, Text
 from gpucodegen.kernels.merged_axes import around, axis_of
@@ -26,6 +26,7 @@ def take(
     out: Any = None,
     target: str = "auto",
     tune: bool = False,
+    schedule: GivenSchedule = None,
 ) -> Any:
     """The elements, or rows, at indices along an axis, as ``np.take``.
 
@@ -38,7 +39,7 @@ def take(
     array([[3, 1, 3],
            [6, 4, 6]])
     """
-    return TAKE((x, indices), out, target, axis, tune=tune)
+    return TAKE((x, indices), out, target, axis, tune=tune, schedule=schedule)
 
 
 def scatter_add(
@@ -50,6 +51,7 @@ def scatter_add(
     out: Any = None,
     target: str = "auto",
     tune: bool = False,
+    schedule: GivenSchedule = None,
 ) -> Any:
     """A copy of an array with updates added at indices along an axis.
 
@@ -63,11 +65,19 @@ def scatter_add(
     >>> scatter_add(np.zeros(3), np.array([0, 2, 0]), np.array([1.0, 2.0, 3.0]))
     array([4., 0., 2.])
     """
-    return SCATTER((x, indices, updates), out, target, axis, target, tune=tune)
+    return SCATTER(
+        (x, indices, updates), out, target, axis, target, tune=tune, schedule=schedule
+    )
 
 
 def bincount(
-    x: Any, length: int, *, out: Any = None, target: str = "auto", tune: bool = False
+    x: Any,
+    length: int,
+    *,
+    out: Any = None,
+    target: str = "auto",
+    tune: bool = False,
+    schedule: GivenSchedule = None,
 ) -> Any:
     """The count of each of 0, 1, ..., ``length`` - 1 among integers, as int64.
 
@@ -77,7 +87,15 @@ def bincount(
     >>> bincount(np.array([1, 3, 1]), 4)
     array([0, 2, 0, 1])
     """
-    return BINCOUNT((x,), out, target, _length("length", length), target, tune=tune)
+    return BINCOUNT(
+        (x,),
+        out,
+        target,
+        _length("length", length),
+        target,
+        tune=tune,
+        schedule=schedule,
+    )
 
 
 def histogram(
@@ -88,6 +106,7 @@ def histogram(
     out: Any = None,
     target: str = "auto",
     tune: bool = False,
+    schedule: GivenSchedule = None,
 ) -> Any:
     """The count of numbers in equal bins, as int64: ``np.histogram(...)[0]``.
 
@@ -102,7 +121,15 @@ def histogram(
     """
     low, high = _ends(range)
     return HISTOGRAM(
-        (x,), out, target, _length("bins", bins), low, high, target, tune=tune
+        (x,),
+        out,
+        target,
+        _length("bins", bins),
+        low,
+        high,
+        target,
+        tune=tune,
+        schedule=schedule,
     )
 
 

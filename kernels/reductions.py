@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gpucodegen.kernels import reduction_calls
-from gpucodegen.kernels.calls import Kernel, described
+from gpucodegen.kernels.calls import GivenSchedule, Kernel, described
 from gpucodegen.kernels.reduction_calls import Axes
 
 
@@ -18,8 +18,9 @@ def _over_axes(kernel: Kernel):  # noqa: ANN202 - it infers what would say the s
         out: Any = None,
         target: str = "auto",
         tune: bool = False,
+        schedule: GivenSchedule = None,
     ) -> Any:
-        return kernel((x,), out, target, axis, keepdims, tune=tune)
+        return kernel((x,), out, target, axis, keepdims, tune=tune, schedule=schedule)
 
     return described(call)
 
@@ -56,8 +57,11 @@ def _total(kernel: Kernel):  # noqa: ANN202 - it infers what would say the signa
         out: Any = None,
         target: str = "auto",
         tune: bool = False,
+        schedule: GivenSchedule = None,
     ) -> Any:
-        return kernel((x,), out, target, axis, keepdims, dtype, tune=tune)
+        return kernel(
+            (x,), out, target, axis, keepdims, dtype, tune=tune, schedule=schedule
+        )
 
     return described(call)
 
@@ -159,8 +163,11 @@ def _spread(kernel: Kernel):  # noqa: ANN202 - it infers what would say the sign
         out: Any = None,
         target: str = "auto",
         tune: bool = False,
+        schedule: GivenSchedule = None,
     ) -> Any:
-        return kernel((x,), out, target, axis, keepdims, ddof, tune=tune)
+        return kernel(
+            (x,), out, target, axis, keepdims, ddof, tune=tune, schedule=schedule
+        )
 
     return described(call)
 

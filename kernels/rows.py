@@ -9,7 +9,7 @@ from typing import Any
 from gpucodegen import errors
 from gpucodegen.kernels import row_text
 from gpucodegen.kernels.arrays import Memory, require_rank, require_shape
-from gpucodegen.kernels.calls import Kernel, Recipe, described
+from gpucodegen.kernels.calls import GivenSchedule, Kernel, Recipe, described
 from gpucodegen.kernels.elements import Element, element_of, wished
 from gpucodegen.kernels.function_text import Operand, Text
 from gpucodegen.kernels.merged_axes import axis_of
@@ -18,7 +18,13 @@ from gpucodegen.kernels.scalar_text import Value
 
 
 def softmax(
-    x: Any, axis: int = -1, *, out: Any = None, target: str = "auto", tune: bool = False
+    x: Any,
+    axis: int = -1,
+    *,
+    out: Any = None,
+    target: str = "auto",
+    tune: bool = False,
+    schedule: GivenSchedule = None,
 ) -> Any:
     """The exponentials along an axis over their sum, as ``scipy.special.softmax``.
 
@@ -29,11 +35,17 @@ def softmax(
     >>> softmax(np.array([[1000.0, 1000.0]]))
     array([[0.5, 0.5]])
     """
-    return SOFTMAX((x,), out, target, axis, tune=tune)
+    return SOFTMAX((x,), out, target, axis, tune=tune, schedule=schedule)
 
 
 def log_softmax(
-    x: Any, axis: int = -1, *, out: Any = None, target: str = "auto", tune: bool = False
+    x: Any,
+    axis: int = -1,
+    *,
+    out: Any = None,
+    target: str = "auto",
+    tune: bool = False,
+    schedule: GivenSchedule = None,
 ) -> Any:
     """The logarithm of `softmax`, computed directly; types are the same.
 
@@ -41,7 +53,7 @@ def log_softmax(
     >>> log_softmax(np.array([0.0, -1000.0]))
     array([    0., -1000.])
     """
-    return LOG_SOFTMAX((x,), out, target, axis, tune=tune)
+    return LOG_SOFTMAX((x,), out, target, axis, tune=tune, schedule=schedule)
 
 
 def _prepare_softmax(
@@ -100,8 +112,9 @@ def _cumulative(kernel: Kernel):  # noqa: ANN202 - it infers what would say the 
         out: Any = None,
         target: str = "auto",
         tune: bool = False,
+        schedule: GivenSchedule = None,
     ) -> Any:
-        return kernel((x,), out, target, axis, dtype, tune=tune)
+        return kernel((x,), out, target, axis, dtype, tune=tune, schedule=schedule)
 
     return described(call)
 
@@ -141,6 +154,7 @@ def layer_norm(
     out: Any = None,
     target: str = "auto",
     tune: bool = False,
+    schedule: GivenSchedule = None,
 ) -> Any:
     """``(x - mean) / sqrt(var + eps) * weight + bias`` over the last axes, as torch's.
 
@@ -155,7 +169,9 @@ def layer_norm(
     """
     operands, has = _with_parameters((x,), weight, bias)
     options = "layer_norm", _extents(normalized_shape), *has, _epsilon(eps)
-    return NORMS["layer_norm"](operands, out, target, *options, tune=tune)
+    return NORMS["layer_norm"](
+        operands, out, target, *options, tune=tune, schedule=schedule
+    )
 
 
 def rms_norm(
@@ -167,6 +183,7 @@ def rms_norm(
     out: Any = None,
     target: str = "auto",
     tune: bool = False,
+    schedule: GivenSchedule = None,
 ) -> Any:
     """``x / sqrt(mean(x * x) + eps) * weight`` over the last axes, as torch's.
 
@@ -181,7 +198,9 @@ def rms_norm(
     operands, has = _with_parameters((x,), weight, None)
     epsilon = None if eps is None else _epsilon(eps)
     options = "rms_norm", _extents(normalized_shape), *has, epsilon
-    return NORMS["rms_norm"](operands, out, target, *options, tune=tune)
+    return NORMS["rms_norm"](
+        operands, out, target, *options, tune=tune, schedule=schedule
+    )
 
 
 def batch_norm(
@@ -196,6 +215,7 @@ def batch_norm(
     out: Any = None,
     target: str = "auto",
     tune: bool = False,
+    schedule: GivenSchedule = None,
 ) -> Any:
     """``(x - mean) / sqrt(var + eps) * weight + bias`` per channel, for inference.
 
@@ -210,7 +230,9 @@ def batch_norm(
     """
     operands, has = _with_parameters((x, running_mean, running_var), weight, bias)
     options = *has, _epsilon(eps), axis
-    return NORMS["batch_norm"](operands, out, target, *options, tune=tune)
+    return NORMS["batch_norm"](
+        operands, out, target, *options, tune=tune, schedule=schedule
+    )
 
 
 def _with_parameters(

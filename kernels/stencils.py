@@ -10,7 +10,7 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory, require_rank
-from gpucodegen.kernels.calls import Kernel, Recipe
+from gpucodegen.kernels.calls import GivenSchedule, Kernel, Recipe
 from gpucodegen.kernels.elements import INDEX, element_of
 from gpucodegen.kernels.function_text import Memref, Text
 
@@ -26,6 +26,7 @@ def stencil(
     out: Any = None,
     target: str = "auto",
     tune: bool = False,
+    schedule: GivenSchedule = None,
 ) -> Any:
     """A grid after ``steps``; each makes every inner element a sum of neighbours.
 
@@ -49,7 +50,9 @@ def stencil(
     taps = np.asarray(weights.get() if hasattr(weights, "get") else weights)
     options = taps.shape, tuple(taps.ravel().tolist()), count > 0, count % 2
     numbers = [(count - 1) // 2] if count else []
-    return STENCIL((x,), out, target, *options, numbers=numbers, tune=tune)
+    return STENCIL(
+        (x,), out, target, *options, numbers=numbers, tune=tune, schedule=schedule
+    )
 
 
 def _count(wish: object) -> int:

@@ -13,6 +13,8 @@ from gpucodegen.commands.inputs import (
     add_arch_option,
     add_input_options,
     add_json_option,
+    add_schedule_option,
+    given_schedules,
     modules,
     reported_failures,
     write_records,
@@ -29,6 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", choices=names(), default="cpu")
     parser.add_argument("--entry", default="", help="only this function")
     add_arch_option(parser)
+    add_schedule_option(parser)
     add_json_option(parser)
 
 
@@ -41,7 +44,10 @@ def run(options: argparse.Namespace) -> int:
         for module in modules(options, failures):
             with failures.reported():
                 program = compile_module(
-                    module, target=options.target, arch=options.arch
+                    module,
+                    target=options.target,
+                    arch=options.arch,
+                    schedule=given_schedules(options),
                 )
                 names = [options.entry] if options.entry else program.names
                 found: list[dict[str, Any]] = []

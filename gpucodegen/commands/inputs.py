@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from gpucodegen import errors
 from gpucodegen.debugging import display
@@ -21,6 +21,9 @@ from gpucodegen.debugging.levels import debug
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.parser import parse_module, split_input
 from gpucodegen.tiling.machine.gpu.devices import MULTIPROCESSORS
+
+if TYPE_CHECKING:
+    from gpucodegen.schedule.steps import Schedule
 
 STDIN = "-"
 SPLIT_MARKER = "\n// -----\n\n"
@@ -79,6 +82,23 @@ def add_arch_option(parser: HasOptions) -> None:
         help=f"architecture of a GPU's kernels: {', '.join(MULTIPROCESSORS)}; default:"
         " that of the device, or what all devices have",
     )
+
+
+def add_schedule_option(parser: HasOptions) -> None:
+    """The option for a file of schedules."""
+    parser.add_argument(
+        "--schedule",
+        default="",
+        metavar="FILE",
+        help="steps of functions, as `gpucodegen schedule` prints them",
+    )
+
+
+def given_schedules(options: argparse.Namespace) -> dict[str, Schedule]:
+    """The schedules of the file that the command line names."""
+    from gpucodegen.schedule.steps import parse_all
+
+    return parse_all(read_text(options.schedule)) if options.schedule else {}
 
 
 def add_json_option(parser: HasOptions) -> None:

@@ -14,6 +14,8 @@ from gpucodegen.commands.inputs import (
     SPLIT_MARKER,
     add_input_options,
     add_json_option,
+    add_schedule_option,
+    given_schedules,
     modules,
     reported_failures,
     write,
@@ -49,6 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="open extents and index arguments, or one number for all of them; default:"
         " 1024, 128 or 32 for arrays of at most 2, 3 and more dimensions",
     )
+    add_schedule_option(parser)
     form = parser.add_mutually_exclusive_group()
     add_json_option(form)
     form.add_argument("--html", action="store_true", help="one page with pictures")
@@ -74,6 +77,7 @@ def run(options: argparse.Namespace) -> int:
                         options.device,
                         options.entry,
                         sizes,
+                        {"schedule": given_schedules(options)},
                     )
                 shown.append(getattr(found, form)())
                 failures.note(found.refused.values())

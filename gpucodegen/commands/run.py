@@ -20,6 +20,8 @@ from gpucodegen.commands.inputs import (
     add_arch_option,
     add_input_options,
     add_json_option,
+    add_schedule_option,
+    given_schedules,
     modules,
     reported_failures,
     write_records,
@@ -43,6 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add_argument_option(parser)
     parser.add_argument("--target", choices=choices(), default="auto")
     add_arch_option(parser)
+    add_schedule_option(parser)
     parser.add_argument(
         "--sanitize",
         action="store_true",
@@ -81,6 +84,7 @@ def run(options: argparse.Namespace) -> int:
                     module,
                     target=options.target,
                     arch=options.arch,
+                    schedule=given_schedules(options),
                     sanitize=options.sanitize,
                 )
                 texts = [*options.arguments, *options.arg]

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.emit.copy_plan import PlannedTransfer
     from gpucodegen.options import Options
+    from gpucodegen.passes.framework.base import ModulePass
     from gpucodegen.program_text import Source
     from gpucodegen.runtime.host.spec import KernelSpec
+    from gpucodegen.schedule.steps import Schedule
 
 Specialization = tuple[str, tuple[Known | None, ...]]
 """Target, and known facts of the arguments."""
@@ -37,7 +39,7 @@ class Executable(Runnable):
     target: str
     options: Options
     made: Stages
-    lower_again: Callable[[], Stages]
+    lower_again: Callable[[list[ModulePass]], Stages]
 
     @property
     def source(self) -> str:
@@ -57,12 +59,21 @@ class Executable(Runnable):
     def modules(self) -> Stages:
         """The module after each pass; passes run again if the result was cached."""
         if not self.made:
-            self.made.extend(self.lower_again())
+            self.made.extend(self.lower_again([]))
         return self.made
 
     @property
     def stages(self) -> list[tuple[str, str]]:
         return printed(self.modules)
+
+    @property
+    def schedule(self) -> Schedule:
+        """The steps that made the kernels; passes run again to tell them."""
+        from gpucodegen.schedule.passes import recorded
+
+        ran: list[ModulePass] = []
+        modules = [module for _, module in self.lower_again(ran)]
+        return recorded(ran, modules, find(self.target).passes(self.options))
 
     def assembly(self) -> dict[str, str]:
         """Machine code by kernel name: assembler text, or PTX of GPU kernels."""
@@ -98,9 +109,10 @@ def build(
         place = artifact.key_of(source.key, name, identity, known, options)
     stages: Stages = []
 
-    def again() -> Stages:
+    def again(ran: list[ModulePass]) -> Stages:
         module = source.module
-        map_module(module, name, _typed(module, name, key), options, stages := [])
+        typed = _typed(module, name, key)
+        map_module(module, name, typed, options, stages := [], ran)
         return stages
 
     found = artifact.load(place) if place else None

@@ -113,9 +113,16 @@ def _numbered(groups: Sequence[object]) -> tuple[int | None, ...]:
 
 
 def map_module(
-    module: Module, name: str, key: Key, options: Options, stages: Stages
+    module: Module,
+    name: str,
+    key: Key,
+    options: Options,
+    stages: Stages,
+    ran: list[ModulePass] | None = None,
 ) -> Module:
     """The module of a function's mapped kernels; ``stages`` gets all stages.
+
+    ``ran`` gets the pass of each stage but the first.
 
     Time tiling that the proof cannot verify within its limits is dropped, unless the
     caller requested it.
@@ -133,9 +140,11 @@ def map_module(
     passes = all_passes(name, types, target, options, alignments)
     module = reachable(module, name)
     stages[:] = [("parse", module)]
+    passes_run = [] if ran is None else ran
 
     def after(pass_: ModulePass, current: Module) -> None:
         stages.append((pass_.name, current))
+        passes_run.append(pass_)
 
     try:
         return run_pipeline(module, passes, after=after)
@@ -146,7 +155,7 @@ def map_module(
         without = all_passes(name, types, target, plain, alignments)
         if without == passes:
             raise
-        del stages[1:]
+        del stages[1:], passes_run[:]
         mapped = run_pipeline(module, without, after=after)
         place, reason = module.functions[name].location, problem.message
         given_up = errors.TimeTilesUnproven(place, function=name, reason=reason)

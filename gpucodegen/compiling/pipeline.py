@@ -192,7 +192,23 @@ def front_passes(
     return [pass_ for stage in FRONT.values() for pass_ in stage(request)]
 
 
-def mapping_passes(target: str, options: Options) -> list[ModulePass]:
+def scheduled_passes(target: str, options: Options, function: str) -> list[ModulePass]:
+    """The target's own passes, or those of the function's schedule.
+
+    Raises InvalidOption.
+    """
+    passes = list(find(target).passes(options))
+    given = options.schedule_of(function)
+    if given is None:
+        return passes
+    from gpucodegen.schedule.passes import scheduled
+
+    return scheduled(passes, given, function)
+
+
+def mapping_passes(
+    target: str, options: Options, function: str = ""
+) -> list[ModulePass]:
     """Tile, map, outline and prove.
 
     >>> [p.name for p in mapping_passes("cuda", Options())][-4:]
@@ -204,7 +220,7 @@ def mapping_passes(target: str, options: Options) -> list[ModulePass]:
         CheckMemorySpaces(target),
         *([VerifyShuffles()] if record.runs_launches else []),
         NormalizeMemrefs(),
-        *record.passes(options),
+        *scheduled_passes(target, options, function),
         CheckSize(vector_bytes=VECTOR_BYTES),
         *(
             [JoinTransfers(), AssignWaitGroups(), *barriers]
@@ -236,5 +252,5 @@ def all_passes(
             guards_kernels=record.guards_accesses,
             alignments=alignments,
         ),
-        *mapping_passes(target, options),
+        *mapping_passes(target, options, function),
     ]

@@ -37,7 +37,7 @@ def final_options(
     source: Source, name: str, key: Specialization, options: Options
 ) -> Options:
     """The options with the stored winner, tuned here or bundled with a package."""
-    if options.plan:
+    if options.plan or options.schedule_of(name) is not None:
         return replace(options, tuned=False)
     if not options.tuned or options.tile_sizes or options.register_tile:
         return options

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from gpucodegen.report.calls import Call
     from gpucodegen.report.explanation import Explanation
     from gpucodegen.report.gpu.report import GpuReport
+    from gpucodegen.schedule.steps import Schedule
     from gpucodegen.tuning.result import TuneResult
 
 Types = tuple[ArgumentType, ...]
@@ -184,6 +185,17 @@ class JitFunction:
             return call.function.compiled_for(call.arguments)[0].source
         made = self._for(arguments, named)
         return made.program.source(made.made.symbol)
+
+    def schedule(self, *arguments: Any, **named: Any) -> Schedule:
+        """The steps that made the kernels of a call with these arguments.
+
+        ``jit(schedule=steps)`` makes the same kernels of them.
+        """
+        call = self._call(arguments, named)
+        if call is not None:
+            return call.function.compiled_for(call.arguments)[0].schedule
+        made = self._for(arguments, named)
+        return made.program.schedule(made.made.symbol)
 
     def program(self, *arguments: Any, **named: Any) -> Program:
         """The program for arguments of these types: stages, assembly and more."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory
-from gpucodegen.kernels.calls import Kernel, Recipe
+from gpucodegen.kernels.calls import GivenSchedule, Kernel, Recipe
 from gpucodegen.kernels.elements import (
     BOOL,
     ELEMENTS,
@@ -43,6 +43,7 @@ def elementwise(
     out: Any = None,
     target: str = "auto",
     tune: bool = False,
+    schedule: GivenSchedule = None,
     **operands: Any,
 ) -> Any:
     """The value of an expression for every element, in one pass over memory.
@@ -76,6 +77,7 @@ def elementwise(
         tuple((n, type(operands[n]).__name__) for n in numbers),
         numbers=[operands[n] for n in numbers],
         tune=tune,
+        schedule=schedule,
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory
-from gpucodegen.kernels.calls import Kernel, Recipe
+from gpucodegen.kernels.calls import GivenSchedule, Kernel, Recipe
 from gpucodegen.kernels.elements import element_of
 from gpucodegen.kernels.function_text import Memref, Operand, Text
 from gpucodegen.kernels.merged_axes import axis_of
@@ -21,6 +21,7 @@ def transpose(
     out: Any = None,
     target: str = "auto",
     tune: bool = False,
+    schedule: GivenSchedule = None,
 ) -> Any:
     """An array with permuted axes, contiguous in new memory.
 
@@ -33,17 +34,24 @@ def transpose(
            [1, 4],
            [2, 5]])
     """
-    return TRANSPOSE((x,), out, target, axes, tune=tune)
+    return TRANSPOSE((x,), out, target, axes, tune=tune, schedule=schedule)
 
 
-def copy(x: Any, *, out: Any = None, target: str = "auto", tune: bool = False) -> Any:
+def copy(
+    x: Any,
+    *,
+    out: Any = None,
+    target: str = "auto",
+    tune: bool = False,
+    schedule: GivenSchedule = None,
+) -> Any:
     """A contiguous copy of an array with any strides.
 
     >>> import numpy as np
     >>> copy(np.arange(6)[::-2])
     array([5, 3, 1])
     """
-    return COPY((x,), out, target, tune=tune)
+    return COPY((x,), out, target, tune=tune, schedule=schedule)
 
 
 def _order(wish: Sequence[int] | None, rank: int) -> list[int]:

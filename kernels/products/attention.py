@@ -12,7 +12,7 @@ from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory, require_rank
-from gpucodegen.kernels.calls import Kernel, Recipe
+from gpucodegen.kernels.calls import GivenSchedule, Kernel, Recipe
 from gpucodegen.kernels.elements import BOOL, INDEX, Element, element_of
 from gpucodegen.kernels.function_text import Memref, Text
 from gpucodegen.kernels.products.matmul import one_element, spread
@@ -37,6 +37,7 @@ def scaled_dot_product_attention(
     target: str = "auto",
     precision: Precision = "ieee",
     tune: bool = False,
+    schedule: GivenSchedule = None,
 ) -> Any:
     """``softmax(query @ key.T * scale + mask) @ value``, as torch's, without dropout.
 
@@ -59,7 +60,14 @@ def scaled_dot_product_attention(
     factor = None if scale is None else float(scale)
     operands = (query, key, value) + (() if attn_mask is None else (attn_mask,))
     return ATTENTION(
-        operands, out, target, bool(is_causal), factor, precision=precision, tune=tune
+        operands,
+        out,
+        target,
+        bool(is_causal),
+        factor,
+        precision=precision,
+        tune=tune,
+        schedule=schedule,
     )
 
 

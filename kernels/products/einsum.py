@@ -18,7 +18,7 @@ from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory
-from gpucodegen.kernels.calls import Kernel, Recipe
+from gpucodegen.kernels.calls import GivenSchedule, Kernel, Recipe
 from gpucodegen.kernels.elements import Element
 from gpucodegen.kernels.function_text import Text
 from gpucodegen.kernels.merged_axes import axis_of
@@ -123,6 +123,7 @@ def einsum(
     target: str = "auto",
     precision: Precision = "ieee",
     tune: bool = False,
+    schedule: GivenSchedule = None,
 ) -> Any:
     """Sums of products over axes named by letters, as ``np.einsum`` writes them.
 
@@ -143,7 +144,15 @@ def einsum(
     if not operands:
         hint = "Pass an array for each of its operands"
         raise errors.InvalidOption(name="subscripts", value=subscripts, hint=hint)
-    return EINSUM(operands, out, target, subscripts, precision=precision, tune=tune)
+    return EINSUM(
+        operands,
+        out,
+        target,
+        subscripts,
+        precision=precision,
+        tune=tune,
+        schedule=schedule,
+    )
 
 
 def tensordot(
@@ -155,6 +164,7 @@ def tensordot(
     target: str = "auto",
     precision: Precision = "ieee",
     tune: bool = False,
+    schedule: GivenSchedule = None,
 ) -> Any:
     """Sums of products over the last axes of ``a`` and the first of ``b``, or others.
 
@@ -165,7 +175,9 @@ def tensordot(
     >>> tensordot(np.ones((2, 3, 4)), np.ones((4, 3)), ([1, 2], [1, 0]))
     array([12., 12.])
     """
-    return TENSORDOT((a, b), out, target, axes, precision=precision, tune=tune)
+    return TENSORDOT(
+        (a, b), out, target, axes, precision=precision, tune=tune, schedule=schedule
+    )
 
 
 def _refused(subscripts: str, hint: str) -> errors.InvalidOption:

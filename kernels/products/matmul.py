@@ -9,7 +9,7 @@ from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory, is_turned, require_rank
-from gpucodegen.kernels.calls import Kernel, Recipe, View
+from gpucodegen.kernels.calls import GivenSchedule, Kernel, Recipe, View
 from gpucodegen.kernels.elements import F64, Element, element_of, wished
 from gpucodegen.kernels.elementwise.functions import ACTIVATIONS
 from gpucodegen.kernels.function_text import Text
@@ -38,6 +38,7 @@ def matmul(
     target: str = "auto",
     precision: Precision = "ieee",
     tune: bool = False,
+    schedule: GivenSchedule = None,
 ) -> Any:
     """``activation(alpha * a @ b + beta * c + bias)`` of arrays of one dtype.
 
@@ -74,7 +75,15 @@ def matmul(
             False,
             False,
         )
-        return MATMUL((a, b), out, target, *options, precision=precision, tune=tune)
+        return MATMUL(
+            (a, b),
+            out,
+            target,
+            *options,
+            precision=precision,
+            tune=tune,
+            schedule=schedule,
+        )
     scales = [scale for scale, at in ((alpha, 1), (beta, 0)) if scale != at]
     if (c is None) != (beta == 0):
         hint = "Pass c with a beta that is not 0, or neither"
@@ -89,11 +98,18 @@ def matmul(
         numbers=[*map(float, scales)],
         precision=precision,
         tune=tune,
+        schedule=schedule,
     )
 
 
 def matvec(
-    a: Any, x: Any, *, out: Any = None, target: str = "auto", tune: bool = False
+    a: Any,
+    x: Any,
+    *,
+    out: Any = None,
+    target: str = "auto",
+    tune: bool = False,
+    schedule: GivenSchedule = None,
 ) -> Any:
     """The products of matrices (..., m, n) and vectors (..., n), as ``np.matvec``.
 
@@ -103,11 +119,17 @@ def matvec(
     >>> matvec(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 1.0]))
     array([3., 7.])
     """
-    return MATVEC((a, x), out, target, "matvec", tune=tune)
+    return MATVEC((a, x), out, target, "matvec", tune=tune, schedule=schedule)
 
 
 def vecdot(
-    x: Any, y: Any, *, out: Any = None, target: str = "auto", tune: bool = False
+    x: Any,
+    y: Any,
+    *,
+    out: Any = None,
+    target: str = "auto",
+    tune: bool = False,
+    schedule: GivenSchedule = None,
 ) -> Any:
     """The sums of products along the last axes; nothing is conjugated.
 
@@ -115,7 +137,7 @@ def vecdot(
     >>> vecdot(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 1.0]))
     array([3., 7.])
     """
-    return VECDOT((x, y), out, target, "vecdot", tune=tune)
+    return VECDOT((x, y), out, target, "vecdot", tune=tune, schedule=schedule)
 
 
 @dataclass(frozen=True, slots=True)

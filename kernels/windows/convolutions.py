@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory
-from gpucodegen.kernels.calls import Kernel, Recipe, described
+from gpucodegen.kernels.calls import GivenSchedule, Kernel, Recipe, described
 from gpucodegen.kernels.elements import Element
 from gpucodegen.kernels.products.matmul import Epilogue
 from gpucodegen.kernels.windows import texts
@@ -126,11 +126,18 @@ def _convolution(sides: int):  # noqa: ANN202 - it infers what would say the sig
         target: str = "auto",
         precision: Precision = "ieee",
         tune: bool = False,
+        schedule: GivenSchedule = None,
     ) -> Any:
         operands = (x, w) if bias is None else (x, w, bias)
         options = strides, dilations, padding, groups, layout, activation
         return CONVOLUTIONS[sides](
-            operands, out, target, *options, precision=precision, tune=tune
+            operands,
+            out,
+            target,
+            *options,
+            precision=precision,
+            tune=tune,
+            schedule=schedule,
         )
 
     return described(convolution)

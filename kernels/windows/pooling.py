@@ -8,7 +8,7 @@ from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory, require_rank
-from gpucodegen.kernels.calls import Kernel, Recipe, described
+from gpucodegen.kernels.calls import GivenSchedule, Kernel, Recipe, described
 from gpucodegen.kernels.elements import REAL, element_of
 from gpucodegen.kernels.function_text import Text
 from gpucodegen.kernels.reduction_text import worst
@@ -36,9 +36,10 @@ def _largest(sides: int):  # noqa: ANN202 - it infers what would say the signatu
         out: Any = None,
         target: str = "auto",
         tune: bool = False,
+        schedule: GivenSchedule = None,
     ) -> Any:
         options = window, strides, dilations, padding, layout
-        return LARGEST[sides]((x,), out, target, *options, tune=tune)
+        return LARGEST[sides]((x,), out, target, *options, tune=tune, schedule=schedule)
 
     return described(call)
 
@@ -68,9 +69,10 @@ def _mean(sides: int):  # noqa: ANN202 - it infers what would say the signature 
         out: Any = None,
         target: str = "auto",
         tune: bool = False,
+        schedule: GivenSchedule = None,
     ) -> Any:
         options = window, strides, 1, padding, layout, count_include_pad
-        return MEANS[sides]((x,), out, target, *options, tune=tune)
+        return MEANS[sides]((x,), out, target, *options, tune=tune, schedule=schedule)
 
     return described(call)
 

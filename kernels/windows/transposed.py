@@ -7,7 +7,7 @@ from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory
-from gpucodegen.kernels.calls import Kernel, Recipe, described
+from gpucodegen.kernels.calls import GivenSchedule, Kernel, Recipe, described
 from gpucodegen.kernels.products.matmul import Epilogue
 from gpucodegen.kernels.windows import texts
 from gpucodegen.kernels.windows.forms import Form, checked
@@ -41,11 +41,18 @@ def _transposed(sides: int):  # noqa: ANN202 - it infers what would say the sign
         target: str = "auto",
         precision: Precision = "ieee",
         tune: bool = False,
+        schedule: GivenSchedule = None,
     ) -> Any:
         options = strides, dilations, padding, output_padding, groups, layout
         operands = (x, w) if bias is None else (x, w, bias)
         return TRANSPOSED[sides](
-            operands, out, target, *options, precision=precision, tune=tune
+            operands,
+            out,
+            target,
+            *options,
+            precision=precision,
+            tune=tune,
+            schedule=schedule,
         )
 
     return described(transposed_convolution)

@@ -66,6 +66,39 @@ def _numbers(name: str, value: object) -> dict[str, int]:
             return {}
 
 
+Words = Mapping[str, int | tuple[int, ...]]
+"""Fields of a plan by name: numbers, booleans, and tuples of either."""
+
+
+def words_of(plan: object) -> Words:
+    """The fields of a plan as a schedule prints them; a plan may be one number.
+
+    >>> from gpucodegen.tiling.machine.temporal_tiling import TimeTiles
+    >>> words_of(TimeTiles(True, 4, (256,))), words_of(8)
+    ({'tiled': True, 'steps': 4, 'width': (256,)}, {'value': 8})
+    """
+    if isinstance(plan, int):
+        return {"value": plan}
+    if not is_dataclass(plan):
+        return {}
+    values = {one.name: getattr(plan, one.name) for one in fields(plan)}
+    return {name: value for name, value in values.items() if _numbers(name, value)}
+
+
+def point_of_words(kind: str, words: Words) -> Point:
+    """The point with these fields.
+
+    >>> point_of_words("time0", {"tiled": True, "steps": 4, "width": (256,)})
+    {'time0.tiled': 2, 'time0.steps': 4, 'time0.width0': 256}
+    >>> point_of_words("parts", {"value": 8})
+    {'parts': 8}
+    """
+    found: dict[str, int] = {}
+    for name, value in words.items():
+        found |= _numbers(kind if name == "value" else f"{kind}.{name}", value)
+    return {name: number for name, number in found.items() if number}
+
+
 def fields_of(kind: str, plan: type) -> list[str]:
     """The names of `point_of` for a plan type, with 0 for the index in a tuple.
 
@@ -129,16 +162,31 @@ def _apart(plan: Point, asked: Point) -> int:
 
 
 def _nearest(plans: Sequence[Point], asked: Point, cost: Callable[[int], Any]) -> int:
-    every = range(len(plans))
-    return min(every, key=lambda n: (_apart(plans[n], asked), cost(n)))
+    """The plan that differs least; of equal ones the one with no other fields."""
+
+    def key(n: int) -> tuple[int, bool, Any]:
+        return _apart(plans[n], asked), bool(asked) and plans[n] != asked, cost(n)
+
+    return min(range(len(plans)), key=key)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """The plan that a kernel got: ``kernel`` is its name, ``kind`` that of the plan."""
+
+    kernel: str
+    kind: str
+    words: Words
 
 
 @dataclass(slots=True)
 class Menus:
     """The requested plan fields of a function, and the plan spaces it was given.
 
-    Kernels without such a plan get the one that differs least.  ``keeps``: plan spaces
-    are kept, which takes time where there are many plans.
+    A name ``f_k0.stream.width`` requests a field of the kernel ``f_k0`` alone. Kernels
+    without such a plan get the one that differs least.  ``keeps``: plan spaces are
+    kept, which takes time where there are many plans.  ``choices``: the last plan of
+    each kind that each kernel got.
 
     >>> menus = Menus({"width": 2}, keeps=True)
     >>> menus.of("width")([1, 2, 4], lambda width: 1 / width)
@@ -151,6 +199,9 @@ class Menus:
     keeps: bool = False
     kept: list[PlanSpace] = field(default_factory=list[PlanSpace])
     met: set[str] = field(default_factory=set[str])
+    choices: dict[tuple[str, str], Choice] = field(
+        default_factory=dict[tuple[str, str], Choice]
+    )
 
     @property
     def unmet(self) -> Point:
@@ -159,27 +210,91 @@ class Menus:
 
     def of(self, kind: str) -> Choose:
         """The `Choose` function for plans of a kind."""
-        asked = {
-            name: n
-            for name, n in self.wanted.items()
-            if n and name.partition(".")[0] == kind
+        return KernelMenus(self, "").of(kind)
+
+
+@dataclass(frozen=True, slots=True)
+class KernelMenus:
+    """The requests that concern one kernel, by its name."""
+
+    menus: Menus
+    kernel: str
+
+    @property
+    def wanted(self) -> Point:
+        """The requested fields; those of the kernel alone win.
+
+        >>> menus = Menus({"f_k0.rows.warps": 2, "rows.warps": 1, "f_k1.parts": 4})
+        >>> KernelMenus(menus, "f_k0").wanted
+        {'rows.warps': 2}
+        """
+        return {field: number for field, (_, number) in self._requests().items()}
+
+    def _requests(self) -> dict[str, tuple[str, int]]:
+        """Name and value of the request for each field."""
+        found = {
+            name: (name, number)
+            for name, number in self.menus.wanted.items()
+            if not of_one_kernel(name)
         }
+        own = f"{self.kernel}."
+        for name, number in self.menus.wanted.items():
+            if self.kernel and of_one_kernel(name) and name.startswith(own):
+                found[name.removeprefix(own)] = name, number
+        return found
+
+    def of(self, kind: str) -> Choose:
+        """The `Choose` function for plans of a kind."""
+        menus = self.menus
+        requests = {
+            field: (name, number)
+            for field, (name, number) in self._requests().items()
+            if number and field.partition(".")[0] == kind
+        }
+        asked = {field: number for field, (_, number) in requests.items()}
 
         def choose(plans: Iterable[P], cost: Callable[[P], Any], /) -> P:
-            if not asked and not self.keeps:
+            if not asked and not menus.keeps:
                 return least(plans, cost)
             listed = list(plans)
             costs = list(map(cost, listed))
             points = [point_of(kind, plan) for plan in listed]
             number = _nearest(points, asked, costs.__getitem__)
             if not _apart(points[number], asked):
-                self.met |= asked.keys()
+                menus.met |= {name for name, _ in requests.values()}
             if any(points):
                 clocks = tuple(map(_clocks, costs))
-                self.kept.append(PlanSpace(tuple(points), clocks))
+                menus.kept.append(PlanSpace(tuple(points), clocks))
+                menus.choices.pop((self.kernel, kind), None)
+                if words := words_of(listed[number]):
+                    chosen = Choice(self.kernel, kind, words)
+                    menus.choices[self.kernel, kind] = chosen
             return listed[number]
 
         return choose
+
+
+WITHOUT_FIELDS = frozenset({"parts"})
+"""Kinds of plans that are one number."""
+
+
+def of_one_kernel(name: str) -> bool:
+    """Whether the name of a field begins with that of a kernel.
+
+    >>> [of_one_kernel(n) for n in ("parts", "stream.width", "f_k0.parts", "k.a.b")]
+    [False, False, True, True]
+    """
+    return field_of(name) != name
+
+
+def field_of(name: str) -> str:
+    """The name of a field without that of a kernel.
+
+    >>> field_of("f_k0.stream.width"), field_of("f_k0.parts"), field_of("time0.steps")
+    ('stream.width', 'parts', 'time0.steps')
+    """
+    parts = name.split(".")
+    return ".".join(parts[-1:] if parts[-1] in WITHOUT_FIELDS else parts[-2:])
 
 
 def _clocks(cost: Any) -> float:

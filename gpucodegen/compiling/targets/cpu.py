@@ -47,10 +47,11 @@ def assembly(spec: KernelSpec) -> str:
 
 
 def plan_fields() -> Sequence[str]:
-    """Plan fields: loop orders, fusions and time tiles."""
+    """Plan fields: sizes of products, loop orders, fusions and time tiles."""
+    from gpucodegen.passes.cpu.map_cpu import PRODUCT_FIELDS
     from gpucodegen.passes.loops.requested_schedules import FIELDS, time_tile_fields
 
-    return (*FIELDS, *time_tile_fields())
+    return (*PRODUCT_FIELDS, *FIELDS, *time_tile_fields())
 
 
 CPU = Target(

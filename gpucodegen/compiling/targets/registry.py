@@ -77,14 +77,16 @@ def check_plan(plan: Iterable[tuple[str, int]]) -> None:
 
     Fields of other targets are allowed, since a program may run on several.
 
-    >>> check_plan([("stream.width", 4), ("order12", 21)])
+    >>> check_plan([("f_k0.stream.width", 4), ("order12", 21)])
     """
     pairs = dict(plan)
     if not pairs:
         return
+    from gpucodegen.tiling.machine.plan_space import field_of
+
     known = {name for one in _KNOWN.values() for name in one.plan_fields()}
     for name in pairs:
-        alike = re.sub(r"\d+", "0", name)
+        alike = re.sub(r"\d+", "0", field_of(name))
         if alike not in known:
             kinds = ", ".join(sorted({field.partition(".")[0] for field in known}))
             otherwise = f"Fields are those of {kinds}; `gpucodegen tune` lists them"

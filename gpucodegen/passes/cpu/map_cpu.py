@@ -9,11 +9,15 @@ thread, and contractions inside loops are lowered in place.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import prod
 from types import MappingProxyType
 from typing import ClassVar
 
+from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Surroundings
@@ -37,7 +41,10 @@ from gpucodegen.passes.contraction.recognize import (
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import in_functions, users, with_blocks
 from gpucodegen.passes.framework.nests import to_parallel
+from gpucodegen.passes.nests.bindings import CPU_THREAD, binding, bindings
 from gpucodegen.passes.nests.distribution import distribute
+from gpucodegen.passes.nests.loop_names import functions, loop_name, sites
+from gpucodegen.tiling.machine.plan_space import Choice
 from gpucodegen.tiling.machine.processor import Machine, VectorUnit
 from gpucodegen.tiling.machine.product_plan import plan_contraction
 from gpucodegen.tiling.machine.product_problem import Candidate, Problem, TileSizes
@@ -57,6 +64,8 @@ class CpuMapping:
 
     ``relaxed``: sums may be reordered anywhere.  ``uses``: the use count of each value
     of the function.  ``awake``: whether a later nest wakes the threads anyway.
+    ``bound``: loops run on threads where a schedule says so, not by their work.
+    ``threaded`` gets the loops that run on threads.
     """
 
     machine: Machine
@@ -66,6 +75,8 @@ class CpuMapping:
     surroundings: Surroundings = field(default_factory=Surroundings)
     uses: Mapping[Value, int] = field(default_factory=dict[Value, int])
     awake: bool = False
+    bound: bool = False
+    threaded: list[Operation] = field(default_factory=list[Operation])
 
 
 def map_operations(
@@ -130,7 +141,7 @@ def _pieces(
         return [FusionMember(op)]
     analysis = analyse([op], context, mapping.surroundings)
     nests = distribute(op, analysis)
-    wanted = nests if mapping.contractions else []
+    wanted = nests if mapping.contractions and not bindings([op]) else []
     contractions = [
         paying_contraction(nest, relaxed=mapping.relaxed) for nest in wanted
     ]
@@ -161,8 +172,11 @@ def _parallelise(
     """Run the outermost parallel loops with enough work on threads."""
     if op.name != "affine.for":
         return op
-    runs_parallel = analysis.is_parallel(op) and _pays(op, mapping, middles)
-    if mapping.machine.threads > 1 and runs_parallel:
+    is_chosen = (
+        binding(op) == CPU_THREAD if mapping.bound else _pays(op, mapping, middles)
+    )
+    if mapping.machine.threads > 1 and is_chosen and analysis.is_parallel(op):
+        mapping.threaded.append(op)
         alone = replace(mapping, machine=replace(mapping.machine, threads=1))
         return to_parallel(_with_inner(op, analysis, alone, middles))
     return _with_inner(op, analysis, mapping, middles)
@@ -176,7 +190,7 @@ def _with_inner(
     pieces: list[FusionMember] = []
     for inner in op.body.operations:
         found = None
-        if mapping.contractions:
+        if mapping.contractions and not bindings([inner]):
             relaxed = mapping.relaxed
             found = paying_contraction(inner, relaxed=relaxed, inside_of=within)
         is_one = found and only_accumulates(analysis.conflicts([inner], [inner]))
@@ -198,6 +212,92 @@ def _pays(op: Operation, mapping: CpuMapping, middles: Middles) -> bool:
     )
 
 
+PRODUCT = re.compile(r"product(\d+)\.(rows|columns|row_block|k_block)")
+PRODUCT_FIELDS = tuple(
+    f"product0.{name}" for name in ("rows", "columns", "row_block", "k_block")
+)
+"""The names of the sizes of products, with 0 for every number."""
+
+
+def asked_sizes(plan: Sequence[int | str]) -> dict[int, dict[str, int]]:
+    """The requested sizes of products by their numbers.
+
+    >>> asked_sizes(("product1.rows", 6, "product1.columns", 32))
+    {1: {'rows': 6, 'columns': 32}}
+    """
+    found: dict[int, dict[str, int]] = {}
+    for name, size in zip(plan[::2], plan[1::2], strict=True):
+        one = PRODUCT.fullmatch(str(name))
+        if one is None or not isinstance(size, int):
+            raise errors.InvalidPassOption(
+                name=MapCpu.name,
+                problem=f"option 'plan' cannot hold {name}={size}",
+                hint="Give sizes as in plan=[product0.rows,6]",
+            )
+        found.setdefault(int(one[1]), {})[one[2]] = size
+    return found
+
+
+def _threads(module: Module, threaded: Sequence[Operation]) -> list[Choice]:
+    """The loops that run on threads, if the module has all of them, by name or path.
+
+    Loops that a distribution makes are in no module.
+    """
+    found: list[Choice] = []
+    for function in functions(module):
+        known = sites(function)
+        names = Counter(loop_name(site.loop) for site in known)
+        for site in known:
+            if any(site.loop is op for op in threaded):
+                name = loop_name(site.loop)
+                path = ".".join(map(str, site.path))
+                is_own = names[name] == 1 and name
+                found.append(Choice(name if is_own else path, CPU_THREAD, {}))
+    return found if len(found) == len(threaded) else []
+
+
+@dataclass(slots=True)
+class _Products:
+    """Plans the products of a module, which are counted, and keeps their sizes."""
+
+    sizes: TileSizes
+    asked: Mapping[int, Mapping[str, int]]
+    choices: list[Choice] = field(default_factory=list[Choice])
+
+    def plan(self, problem: Problem, machine: Machine) -> Candidate:
+        number = len(self.choices)
+        sizes = replace(self.sizes, **self.asked.get(number, {}))
+        made = plan_contraction(problem, machine, sizes)
+        words = _stated(problem, machine, made)
+        self.choices.append(Choice("", f"product{number}", words))
+        return made
+
+    def check(self, name: str) -> None:
+        for number in self.asked:
+            if number >= len(self.choices):
+                count = len(self.choices)
+                raise errors.InvalidPassOption(
+                    name=name,
+                    problem=f"there is no product{number}",
+                    hint=f"The program has {count} products, counted from 0",
+                )
+
+
+def _stated(problem: Problem, machine: Machine, made: Candidate) -> dict[str, int]:
+    """The sizes with which a product is planned like this: all, or the register tile.
+
+    The K block of some kernels follows from their panels.
+    """
+    tiling = made.tiling
+    tile = {"rows": tiling.rows, "columns": tiling.columns}
+    block = tiling.k_chunk * prod(problem.reduction[tiling.k_position + 1 :])
+    every = {**tile, "row_block": tiling.row_block, "k_block": block}
+    for words in (every, {**tile, "k_block": block}, tile):
+        if plan_contraction(problem, machine, TileSizes(**words)) == made:
+            return words
+    return {}
+
+
 @dataclass(frozen=True, slots=True)
 class MapCpu(ModulePass):
     """Contractions to register tiles, parallel loops to ``affine.parallel``."""
@@ -216,6 +316,11 @@ class MapCpu(ModulePass):
     narrowest: int = 32
     first_cache: int = 1 << 15
     kept: int = 1 << 22
+    plan: tuple[int | str, ...] = ()
+
+    def concerns(self, module: Module, found: Collection[str]) -> bool:
+        """A plan that no product can have is an error, even without products."""
+        return bool(self.plan) or super(MapCpu, self).concerns(module, found)
 
     @property
     def machine(self) -> Machine:
@@ -227,12 +332,30 @@ class MapCpu(ModulePass):
         """Map every function; ``relaxed`` permits another order of sums anywhere.
 
         ``narrowest``: bits of integers that are multiplied several in a word.
+        ``plan``: sizes of single products, counted in the order of their nests, as
+        names and numbers in turn: ``plan=[product0.rows,6]``.
+        Raises InvalidPassOption for a product that is not there.
         """
+        return self._planned(module)[0]
+
+    def choices(self, module: Module) -> Sequence[Choice]:
+        """The loops on threads, and the sizes of each product that state its kernel."""
+        threaded: list[Operation] = []
+        products = self._planned(module, threaded)[1]
+        return [*_threads(module, threaded), *products.choices]
+
+    def _planned(
+        self, module: Module, threaded: list[Operation] | None = None
+    ) -> tuple[Module, _Products]:
+        sizes = TileSizes(self.rows, self.columns, self.row_block, self.k_block)
+        products = _Products(sizes, asked_sizes(self.plan))
 
         def lower(found: Contraction, machine: Machine) -> list[Operation] | None:
-            return lower_contraction(found, machine, self._plan)
+            return lower_contraction(found, machine, products.plan)
 
-        return self._mapped(module, lower)
+        made = self._mapped(module, lower, threaded)
+        products.check(self.name)
+        return made, products
 
     def knobs(self, module: Module) -> Sequence[Knob]:
         """Register tiles of the mapped contractions."""
@@ -254,10 +377,14 @@ class MapCpu(ModulePass):
         sizes = TileSizes(self.rows, self.columns, self.row_block, self.k_block)
         return plan_contraction(problem, machine, sizes)
 
-    def _mapped(self, module: Module, lower: Lower) -> Module:
+    def _mapped(
+        self, module: Module, lower: Lower, threaded: list[Operation] | None = None
+    ) -> Module:
         surroundings = Surroundings.of(module)
         mapping = CpuMapping(
-            self.machine, lower, self.contractions, self.relaxed, surroundings
+            *(self.machine, lower, self.contractions, self.relaxed, surroundings),
+            bound=CPU_THREAD in bindings([module.operation]),
+            threaded=[] if threaded is None else threaded,
         )
 
         def mapped(op: Operation) -> list[Operation]:

@@ -31,6 +31,7 @@ from gpucodegen.ir.types import (
 )
 
 if TYPE_CHECKING:
+    from gpucodegen.tiling.machine.plan_space import Choice
     from gpucodegen.tiling.tuning.knobs import Knob
 
 
@@ -59,6 +60,11 @@ class ModulePass:
         It holds an entry for each nest that the pass maps in its own way, even if no
         option reaches it.
         """
+        del module
+        return ()
+
+    def choices(self, module: Module) -> Sequence[Choice]:
+        """The plans that this pass chooses for the kernels and loops of a module."""
         del module
         return ()
 

@@ -20,6 +20,7 @@ PASSES: dict[str, str] = {
     "assign-wait-groups": "gpu.synchronization:AssignWaitGroups",
     "assume-alignments": "prepare.argument_facts:AssumeAlignments",
     "atomic-updates": "loops.histogram_privatization:AtomicUpdates",
+    "bind": "nests.bindings:Bind",
     "bufferize": "prepare.tensors.bufferize:Bufferize",
     "canonicalize": "prepare.canonicalize:Canonicalize",
     "carry-stores": "loops.scalar_replacement:CarryStores",

@@ -20,7 +20,7 @@ from gpucodegen.tiling.machine.gpu.scatters import ScatterPlan
 from gpucodegen.tiling.machine.gpu.streams import StreamPlan, TransposeTile
 from gpucodegen.tiling.machine.gpu.temporal_tiling import TimeTiles
 from gpucodegen.tiling.machine.gpu.thread_groups import LaneTeams, ThreadGroup
-from gpucodegen.tiling.machine.plan_space import Menus, PlanSpace, fields_of
+from gpucodegen.tiling.machine.plan_space import Menus, PlanSpace, field_of, fields_of
 
 
 def restricted_plans(name: str, plan: Sequence[int | str], *, keeps: bool) -> Menus:
@@ -50,13 +50,14 @@ def not_on_offer(name: str, menus: Menus, owner: str) -> errors.InvalidPassOptio
     """
     field, number = next(iter(menus.unmet.items()))
     known = {n for menu in menus.kept for n in menu.names}
-    values = sorted({v for menu in menus.kept for v in _values(menu, field)})
+    offered = field_of(field)
+    values = sorted({v for menu in menus.kept for v in _values(menu, offered)})
     instead = f"It may be {errors.one_of(list(map(str, values)))}"
     if number in values:
         instead = f"No plan has it together with all else in {dict(menus.wanted)}"
     elif not values:
         fields = ", ".join(sorted(known)) or "none"
-        instead = errors.did_you_mean(field, sorted(known), f"Fields: {fields}")
+        instead = errors.did_you_mean(offered, sorted(known), f"Fields: {fields}")
     return errors.InvalidPassOption(
         name=name,
         problem=f"no {owner} with {field}={number}",

@@ -8,7 +8,7 @@ threads, single stores run on thread 0, and DMA copies are cooperative.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -61,12 +61,14 @@ def block_program(
     context: Sequence[Operation] = (),
     surroundings: Surroundings | None = None,
     allowed: Allowed | None = None,
+    blocks: int = 3,
 ) -> KernelBody:
     """The kernel of one or several nests; ``context``: the operations before.
 
-    ``allowed``: options for tile products in shared memory.
+    ``allowed``: options for tile products in shared memory. ``blocks``: the most loops
+    whose iterations are blocks.
     """
-    chain, body = _block_loops(operations, analysis)
+    chain, body = _block_loops(operations, analysis, blocks)
     location = operations[0].location
     buffers, body = with_buffers_first(body)
     inside = analyse([*buffers, *body], context, surroundings, fine=True)
@@ -101,12 +103,12 @@ def block_program(
 
 
 def _block_loops(
-    operations: Sequence[Operation], analysis: NestAnalysis
+    operations: Sequence[Operation], analysis: NestAnalysis, most: int
 ) -> tuple[list[_BlockLoop], Sequence[Operation]]:
     """Parallel outer loops with one lower and one upper bound, and their body."""
     chain: list[_BlockLoop] = []
     body = operations
-    while len(body) == 1 and len(chain) < 3:
+    while len(body) == 1 and len(chain) < most:
         loop = _block_loop(body[0], analysis, {outer.iv for outer in chain})
         if loop is None:
             break
@@ -144,11 +146,12 @@ def shared_bytes(buffers: Sequence[Operation]) -> int:
 
 
 def with_buffers_first(
-    operations: Sequence[Operation],
+    operations: Sequence[Operation], local: Collection[Value] = ()
 ) -> tuple[list[Operation], list[Operation]]:
     """The buffers of a program as shared memory, and the program without them.
 
-    Views of a buffer are in its memory.
+    Views of a buffer are in its memory.  ``local``: buffers of a single thread, which
+    stay where they are.
     """
     every = [inner for op in operations for inner in op.walk()]
     tags = _tags(every)
@@ -163,9 +166,9 @@ def with_buffers_first(
         return renamed[old]
 
     def taken(op: Operation) -> list[Operation] | None:
-        if op.name == "memref.dealloc":
+        if op.name == "memref.dealloc" and op.operands[0] not in local:
             return []
-        if op.name in ALLOCATIONS:
+        if op.name in ALLOCATIONS and op.results[0] not in local:
             new = renew(op.results[0])
             buffers.append(op.with_(name="memref.alloca", results=(new,)))
             return []

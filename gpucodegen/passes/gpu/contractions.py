@@ -30,6 +30,7 @@ from gpucodegen.passes.contraction.recognize import (
 )
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.gpu.nest_mapping import Mapper, Nest
+from gpucodegen.passes.nests.bindings import bindings
 from gpucodegen.passes.nests.distribution import distribute
 from gpucodegen.passes.outlining.transfer_spans import needs_block
 from gpucodegen.passes.outlining.vector_width import Definitions
@@ -49,7 +50,7 @@ def members_of(nest: Nest) -> list[FusionMember]:
     """A nest, or its distribution where a part is a contraction."""
     whole = [FusionMember(nest.op, lambda: nest.mapper.nest(nest))]
     is_candidate = nest.op.name == "affine.for" and nest.mapper.contractions
-    if not is_candidate or needs_block(nest.op):
+    if not is_candidate or needs_block(nest.op) or bindings([nest.op]):
         return whole
     parts = [nest.of(part) for part in distribute(nest.op, nest.analysis)]
     members = [

@@ -6,6 +6,7 @@ entry of `KINDS` that accepts it, a function from a `Nest` to its launches or No
 nest that no kind accepts runs in one thread.  Loops around calls or unknown operations
 stay on the host.  The kinds, in order:
 
+- `map_bound_loops`: loops that a schedule binds to blocks and threads
 - `map_block_program`: user-written shared memory or asynchronous copies; a block per
   iteration of the outer parallel loops
 - `map_histograms`: scatter updates (histograms), privatized in shared memory
@@ -59,6 +60,7 @@ from gpucodegen.passes.gpu.block_programs import (
     block_program,
     map_block_program,
 )
+from gpucodegen.passes.gpu.bound_loops import map_bound_loops
 from gpucodegen.passes.gpu.contractions import contraction_launches, members_of
 from gpucodegen.passes.gpu.elementwise import map_elementwise
 from gpucodegen.passes.gpu.nest_mapping import (
@@ -100,13 +102,14 @@ from gpucodegen.tiling.machine.gpu.product_tiles import (
     WarpTiles,
 )
 from gpucodegen.tiling.machine.gpu.thread_groups import ThreadGroup
-from gpucodegen.tiling.machine.plan_space import Menus
+from gpucodegen.tiling.machine.plan_space import Choice, KernelMenus, Menus
 from gpucodegen.tiling.tuning.knobs import Knob, menu_knob
 
 Kind = Callable[[Nest], list[Operation] | None]
 """The host operations for a nest, or None if it is not of this kind."""
 
 KINDS: tuple[Kind, ...] = (
+    map_bound_loops,
     map_block_program,
     map_histograms,
     map_reductions,
@@ -140,7 +143,7 @@ class GpuMapper:
     order: Order = field(default_factory=Order)
     precision: str = "ieee"
     arch: str = ""
-    plans: Menus = field(default_factory=Menus)
+    menus: Menus = field(default_factory=Menus)
     kernels: list[Operation] = field(default_factory=list[Operation])
     loads: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
 
@@ -148,6 +151,15 @@ class GpuMapper:
     def device(self) -> GpuDevice:
         """The GPU for which kernels are planned."""
         return planned_for(self.arch)
+
+    @property
+    def plans(self) -> KernelMenus:
+        """The plans on offer for the next kernel."""
+        return KernelMenus(self.menus, self._next_kernel)
+
+    @property
+    def _next_kernel(self) -> str:
+        return f"{self.module}_k{len(self.kernels)}"
 
     def operations(
         self, operations: Sequence[Operation], context: Sequence[Operation] = ()
@@ -271,11 +283,10 @@ class GpuMapper:
 
     def launch(self, kernel: KernelBody) -> list[Operation]:
         """Outline a kernel; returns the host operations that launch it."""
-        name = f"{self.module}_k{len(self.kernels)}"
         function, host = outline(
             kernel,
             f"{self.module}_kernels",
-            name,
+            self._next_kernel,
             self.definitions,
             self.surroundings.aliases.groups,
             self.loads,
@@ -365,6 +376,11 @@ class MapGpu(ModulePass):
         menus = self._wanted(keeps=True)
         self._mapped(module, menus)
         return list(map(menu_knob, menus.kept))
+
+    def choices(self, module: Module) -> Sequence[Choice]:
+        menus = self._wanted(keeps=True)
+        self._mapped(module, menus)
+        return list(menus.choices.values())
 
     def _wanted(self, *, keeps: bool) -> Menus:
         return restricted_plans(self.name, self.plan, keeps=keeps)

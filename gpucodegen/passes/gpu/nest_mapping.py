@@ -23,7 +23,7 @@ from gpucodegen.passes.outlining.gpu_launch import KernelBody, thread_index
 from gpucodegen.passes.vectorize.accumulations import Order
 from gpucodegen.tiling.machine.gpu.devices import GpuDevice
 from gpucodegen.tiling.machine.gpu.thread_groups import ThreadGroup
-from gpucodegen.tiling.machine.plan_space import Menus
+from gpucodegen.tiling.machine.plan_space import KernelMenus
 
 LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.while"})
 """Operations that a kernel may distribute or run."""
@@ -127,8 +127,6 @@ class Mapper(Protocol):
     """The architecture whose specific features kernels use, or ""."""
     team: ThreadGroup | None
     """The thread group of sequential programs, if the caller chose one."""
-    plans: Menus
-    """The caller's restrictions of plans."""
     contractions: bool
     """Whether contractions become specialised kernels."""
     time_tiles: bool
@@ -137,6 +135,11 @@ class Mapper(Protocol):
     @property
     def device(self) -> GpuDevice:
         """The GPU for which kernels are planned."""
+        ...
+
+    @property
+    def plans(self) -> KernelMenus:
+        """The plans on offer for the next kernel."""
         ...
 
     def launch(self, kernel: KernelBody) -> list[Operation]: ...

@@ -13,8 +13,9 @@ textual order while they fit.  Arrays requested by name must be promotable.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import ClassVar
 
 from gpucodegen import errors
@@ -84,9 +85,20 @@ class TileNest:
         return self.analysis.lifted.arrays[array]
 
 
-def chosen(nest: TileNest, names: Sequence[str], capacity: int) -> list[LocalTile]:
+def _padded(extents: Sequence[int], padding: int) -> tuple[int, ...]:
+    *rows, columns = extents
+    return (*rows, columns + padding)
+
+
+def chosen(
+    nest: TileNest,
+    names: Sequence[str],
+    capacity: int,
+    padding: Callable[[str], int] = lambda _: 0,
+) -> list[LocalTile]:
     """The tiles to hold, of at most ``capacity`` bytes together.
 
+    ``padding``: elements behind each row of an array's buffer.
     Raises `IllegalTransformation` or `ResourceLimit` for an array requested by name.
     """
     tiles: list[LocalTile] = []
@@ -103,7 +115,8 @@ def chosen(nest: TileNest, names: Sequence[str], capacity: int) -> list[LocalTil
                         reason=str(found),
                     )
                 continue
-            size = found.elements * (element_bytes(element_type(memref.type)) or 0)
+            elements = prod(_padded(found.extents, padding(memref.name)))
+            size = elements * (element_bytes(element_type(memref.type)) or 0)
             if forced and used + size > capacity:
                 raise errors.ResourceLimit(
                     nest.loops[0].location,
@@ -180,7 +193,8 @@ class Promote(ModulePass):
     ``depth``: how many outer loops make a tile; 0 finds the loops that `tile` made.
     ``space``: the memory space of the buffers.  ``capacity``: bytes that the buffers of
     a nest may take together.  ``transfers``: ``loops``, or ``dma`` for dma_start and
-    dma_wait where a tile's rows are runs.
+    dma_wait where a tile's rows are runs.  ``padding``: elements behind each row of
+    every buffer, or of each of ``arrays``, so that rows begin in different banks.
     """
 
     name: ClassVar[str] = "promote"
@@ -189,6 +203,7 @@ class Promote(ModulePass):
     space: int = 2
     capacity: int = STATIC_SHARED
     transfers: str = "loops"
+    padding: tuple[int, ...] = ()
 
     def apply(self, module: Module) -> Module:
         """Hold tiles, or raise for an array that cannot be held as asked."""
@@ -213,6 +228,9 @@ class Promote(ModulePass):
         if not is_shared(IntegerAttr(self.space, I64)):
             hint = "Give the number of a fast memory, 2 or 3"
             yield f"memory space {self.space} is no fast memory", hint
+        if len(self.padding) > 1 and len(self.padding) != len(self.arrays):
+            hint = "Give one number, or one for each of 'arrays'"
+            yield f"option 'padding' cannot be {list(self.padding)}", hint
         known = {v.name for op in module.walk() for v in buffers_of(op)}
         for name in self.arrays:
             if name not in known:
@@ -232,14 +250,22 @@ class Promote(ModulePass):
         analysis = analyse([op], context, surroundings)
         nest = TileNest(analysis, model(analysis.lifted.scop), tuple(loops))
         scope = Scope.of(analysis.lifted, loops)
-        tiles = chosen(nest, self.arrays, self.capacity)
+        tiles = chosen(nest, self.arrays, self.capacity, self._padding)
         rebuilt = self._rebuilt(nest, [self._held(nest, t, scope) for t in tiles])
         return [*scope.before.operations, rebuilt]
+
+    def _padding(self, array: str) -> int:
+        """Elements behind each row of an array's buffer."""
+        if len(self.padding) == 1:
+            return self.padding[0]
+        of_names = dict(zip(self.arrays, self.padding, strict=False))
+        return of_names.get(array, 0)
 
     def _held(self, nest: TileNest, tile: LocalTile, scope: Scope) -> PromotedBuffer:
         memref = nest.memref(tile.array)
         space = IntegerAttr(self.space, I64)
-        ty = MemRefType(tile.extents, element_type(memref.type), None, space)
+        shape = _padded(tile.extents, self._padding(memref.name))
+        ty = MemRefType(shape, element_type(memref.type), None, space)
         buffer = Value(ty, f"{memref.name}_fast", memref.location)
         return PromotedBuffer(tile, memref, buffer, scope)
 

@@ -112,6 +112,12 @@ class PromotedBuffer:
     scope: Scope
 
     @property
+    def is_dense(self) -> bool:
+        """Whether the rows of the buffer have no padding."""
+        ty = self.buffer.type
+        return isinstance(ty, MemRefType) and ty.shape == self.tile.extents
+
+    @property
     def corner(self) -> list[Index]:
         """The array element of the buffer's first element."""
         return [self.scope.index(bound) for bound in self.tile.corner]
@@ -222,12 +228,19 @@ class RowTransfers:
 
     @staticmethod
     def of(held: PromotedBuffer, ranges: Sequence[ScannedRange]) -> RowTransfers:
-        """One strided copy for the last two dimensions where both are full."""
+        """One strided copy for the last two dimensions where both are full.
+
+        The rows of a padded buffer do not follow each other.
+        """
         *outer, last = ranges
         extents = held.tile.extents
-        full = len(outer) > 0 and all(
-            _is_full(held, range_, d, extents[d])
-            for d, range_ in list(enumerate(ranges))[-2:]
+        full = (
+            len(outer) > 0
+            and held.is_dense
+            and all(
+                _is_full(held, range_, d, extents[d])
+                for d, range_ in list(enumerate(ranges))[-2:]
+            )
         )
         looped, height = (outer[:-1], extents[-2]) if full else (outer, 1)
         return RowTransfers(held, tuple(looped), last, height)

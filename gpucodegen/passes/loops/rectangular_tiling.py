@@ -23,6 +23,7 @@ from typing import ClassVar
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.affine import AffineMap, Const, Dim
+from gpucodegen.ir.attributes import StringAttr
 from gpucodegen.ir.operation import (
     Operation,
     Value,
@@ -42,6 +43,7 @@ from gpucodegen.passes.loops.carried_cells import own_values, through_cells
 from gpucodegen.passes.nests import loop_names
 from gpucodegen.passes.nests.loop_names import (
     FOR,
+    NAME,
     Site,
     loop_name,
     value_named,
@@ -97,13 +99,19 @@ def tiled(
     body: Sequence[Operation],
     *,
     separate: bool = False,
+    names: Sequence[str] = (),
 ) -> Operation:
     """The loops of ``chain``, perfectly nested, around ``body``; nothing is checked.
 
     Sizes count iterations; a size of 0 or 1 leaves its loop untiled.  With ``separate``
-    full tiles get loops of constant length of their own, the others a copy.
+    full tiles get loops of constant length of their own, the others a copy.  ``names``
+    of the loops over the tiles; default: that of their loop, and ``_tile``.
     """
-    levels = [_level(op, size) for op, size in zip(chain, sizes, strict=True)]
+    called = (*names, *("" for _ in chain))
+    levels = [
+        _level(op, size, name)
+        for op, size, name in zip(chain, sizes, called, strict=False)
+    ]
     inside = rebuilt([with_range(v.points, v.partial) for v in levels], body)
     conditions = [condition for level in levels for condition in level.conditions]
     if separate and conditions:
@@ -115,13 +123,12 @@ def tiled(
     return rebuilt(tiles, (inside, affine.yield_(location=inside.location)))
 
 
-def _level(op: Operation, size: Size) -> _Level:
+def _level(op: Operation, size: Size, name: str) -> _Level:
     given = range_of(op)
     if isinstance(size, int) and size <= 1:
         return _Level(None, op, given, given)
-    variable = Value(
-        INDEX, f"{affine.For(op).iv.name}_tile", affine.For(op).iv.location
-    )
+    own = affine.For(op).iv
+    variable = Value(INDEX, name or f"{own.name}_tile", own.location)
     origins, start, end = (
         _by_number(given, size, variable)
         if isinstance(size, int)
@@ -131,7 +138,10 @@ def _level(op: Operation, size: Size) -> _Level:
     full = LoopRange((start,), (end,), given.step)
     divides = isinstance(size, int) and _divides(given, size)
     partial = full if divides else replace(full, uppers=(end, *given.uppers))
-    return _Level(with_suffix(tiles, "tile"), op, full, partial)
+    named = with_suffix(tiles, "tile")
+    if name and NAME in named.attributes:
+        named = named.with_attribute(NAME, StringAttr(name))
+    return _Level(named, op, full, partial)
 
 
 def _by_number(
@@ -180,7 +190,8 @@ class Tile(ModulePass):
     is.  A name is that of an index argument of the function, taken as 1 where it is
     less.  ``separate`` gives full tiles loops of their own.  ``relaxed`` permits
     another order of accumulations.  With ``fewer``, where fewer loops than sizes are
-    perfectly nested, these take the first sizes.
+    perfectly nested, these take the first sizes.  ``names`` of the loops over tiles, by
+    size; default: that of ``i`` is ``i_tile``.
 
     >>> import gpucodegen as gcg
     >>> module = gcg.parse('''
@@ -218,6 +229,7 @@ min affine_map<(d0, d1) -> (d0 + 8, d1)>(%i_tile, %n) {
     loop: str = ""
     separate: bool = False
     fewer: bool = False
+    names: tuple[str, ...] = ()
 
     def apply(self, module: Module) -> Module:
         """Tile, or raise IllegalTransformation with a witness."""
@@ -243,7 +255,7 @@ min affine_map<(d0, d1) -> (d0 + 8, d1)>(%i_tile, %n) {
             before, sizes = self._sizes(site)
             body = chain[-1].body.operations
             used = sizes[: len(chain)]
-            made = tiled(chain, used, body, separate=self.separate)
+            made = tiled(chain, used, body, separate=self.separate, names=self.names)
             return Replacement((*before, made))
 
         chosen = chosen_loops(module, self.function, self.loop, is_outermost)

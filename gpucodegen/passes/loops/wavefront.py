@@ -33,7 +33,7 @@ from gpucodegen.passes.loops.restructure import (
     rewrite_nests,
 )
 from gpucodegen.passes.nests import loop_names
-from gpucodegen.tiling.machine.plan_space import Choose, Menus
+from gpucodegen.tiling.machine.plan_space import Choice, Choose, Menus
 from gpucodegen.tiling.machine.processor import Machine
 from gpucodegen.tiling.machine.temporal_tiling import TimePlan, plan_time_tiles
 from gpucodegen.tiling.proof.legality import Refusal
@@ -92,6 +92,12 @@ class Wavefront(ModulePass):
         if not self.sizes:
             self._tiled(module, TimeLoops(menus))
         return list(map(loop_knob, menus.kept))
+
+    def choices(self, module: Module) -> Sequence[Choice]:
+        menus = restricted_plans(self.name, self.plan, keeps=True)
+        if not self.sizes:
+            self._tiled(module, TimeLoops(menus))
+        return list(menus.choices.values())
 
     def _given(self, source: Movable) -> Schedule | Refusal | None:
         if _is_parallel(source):
