@@ -1,4 +1,7 @@
-"""``gpucodegen opt``: parses, verifies, runs passes and prints MLIR."""
+"""``gpucodegen opt``: parses, verifies, runs passes and prints MLIR.
+
+A module that states a schedule in the transform dialect is scheduled first.
+"""
 
 from __future__ import annotations
 
@@ -32,12 +35,15 @@ def run(options: argparse.Namespace) -> int:
     from gpucodegen.analysis import analyze
     from gpucodegen.passes.framework.base import run_pipeline
     from gpucodegen.passes.framework.pipeline_text import parse_pipeline
+    from gpucodegen.schedule.transform_sequences import applied, has_sequence
 
     passes = parse_pipeline(options.passes)
     printed: list[str] = []
     with reported_failures() as failures:
         for module in modules(options, failures):
             with failures.reported():
+                if has_sequence(module):
+                    module = applied(module)  # noqa: PLW2901 - what passes see
                 result = run_pipeline(module, passes)
                 if options.verify:
                     analyze(result)

@@ -137,6 +137,7 @@ def map_module(
         from gpucodegen.passes.loops.requested_schedules import is_of_time_tiles
 
     target, types, alignments = key
+    module, options = _as_stated(module, name, target, options)
     passes = all_passes(name, types, target, options, alignments)
     module = reachable(module, name)
     stages[:] = [("parse", module)]
@@ -161,6 +162,27 @@ def map_module(
         given_up = errors.TimeTilesUnproven(place, function=name, reason=reason)
         errors.tell(given_up)
         return mapped
+
+
+def _as_stated(
+    module: Module, name: str, target: str, options: Options
+) -> tuple[Module, Options]:
+    """The module without transform sequences, and options with what these state.
+
+    A schedule among the options takes their place.
+    """
+    if not any(op.dialect == "transform" for op in module.operation.body.operations):
+        return module, options
+    from gpucodegen.compiling.targets.registry import find
+    from gpucodegen.schedule.passes import fitting
+    from gpucodegen.schedule.transform_sequences import payload
+
+    module, stated = payload(module)
+    if options.schedule_of(name) is not None or name not in stated:
+        return module, options
+    given = fitting(stated[name], on_gpu=find(target).runs_launches)
+    without = {"tile_sizes": (), "register_tile": (), "plan": (), "tuned": False}
+    return module, replace(options, schedule=((name, given),), **without)
 
 
 def printed(stages: Stages) -> list[tuple[str, str]]:

@@ -59,6 +59,9 @@ from gpucodegen.ir.locations import UNKNOWN, FileLoc, Location, file_location
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I64, IntegerType, MemRefType, UnrankedMemRefType
 
+NAME = "gpucodegen.name"
+"""The name of a loop, or of an operation whose loops are named after it."""
+
 ALIAS_GROUP = "gcg.alias_group"
 
 

@@ -200,6 +200,19 @@ def _check_places(steps: Sequence[Step], mapping: str) -> None:
             raise _invalid(step, f"The target has {', '.join(places)}")
 
 
+def fitting(given: Schedule, *, on_gpu: bool) -> Schedule:
+    """The steps of a schedule for several targets that one of them has."""
+    places = {*BLOCKS, *THREADS} if on_gpu else {CPU_THREAD}
+    return Schedule(
+        tuple(
+            step
+            for step in given
+            if (step.name != BIND or step.of[1] in places)
+            and (step.name != "vectorize" or not on_gpu)
+        )
+    )
+
+
 def scheduled(
     defaults: Sequence[ModulePass], given: Schedule, function: str
 ) -> list[ModulePass]:

@@ -9,7 +9,7 @@ from gpucodegen.dialects.framework.definition import Op
 
 DIALECTS = (
     "affine arith bufferization builtin cf check chlo complex func gcg gpu index linalg"
-    " math memref nvgpu nvvm scf shape stablehlo tensor tosa ub vector"
+    " math memref nvgpu nvvm scf shape stablehlo tensor tosa transform ub vector"
 ).split()
 
 _TABLE: dict[str, Op | None] = {}

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from math import prod
 
 from gpucodegen.dialects import linalg
+from gpucodegen.dialects.gcg import NAME
 from gpucodegen.dialects.linalg import Structured
 from gpucodegen.dialects.linalg.named_bodies import BINARY, Scalar
 from gpucodegen.dialects.linalg.named_bodies import scalar_body as build_body
@@ -234,6 +235,9 @@ def generalized(op: Operation) -> Operation:
         operations,
         location=op.location,
     )
+    named = op.attributes.get(NAME)
+    if named is not None:
+        generic = generic.with_attribute(NAME, named)
     return generic.with_(results=op.results)
 
 

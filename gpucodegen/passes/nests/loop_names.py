@@ -21,6 +21,7 @@ from gpucodegen import errors
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function
+from gpucodegen.dialects.gcg import NAME
 from gpucodegen.dialects.gpu.collectives import COLLECTIVES
 from gpucodegen.ir.attributes import StringAttr
 from gpucodegen.ir.locations import UNKNOWN, Location
@@ -32,7 +33,6 @@ from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.tiling.model.scop import Loop, loops
 from gpucodegen.tiling.proof.legality import Refusal
 
-NAME = "gpucodegen.name"
 FOR = "affine.for"
 
 

@@ -23,6 +23,7 @@ from gpucodegen.dialects import linalg, vector
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.framework.registry import lookup
+from gpucodegen.dialects.gcg import NAME
 from gpucodegen.dialects.shared.combiners import kind_word, of_kind
 from gpucodegen.ir.affine import AffineMap, Const, Dim
 from gpucodegen.ir.attributes import DenseElementsAttr, IntegerAttr, number
@@ -287,6 +288,8 @@ class _Fuser:
     def _merge(
         self, original: Operation, consumer: Operation, at: int, producer: Operation
     ) -> Operation | None:
+        if NAME in producer.attributes:  # a schedule names its loops
+            return None
         if producer.name == "arith.constant":
             return _with_number(consumer, at, producer)
         if not _is_elementwise(producer):

@@ -2,7 +2,8 @@
 
 Named operations are generalised to ``linalg.generic`` first.  Where an extent is no
 affine symbol, the loops are ``scf.for``.  The combining operation of a floating-point
-reduction is marked ``fastmath<reassoc,contract>``, since linalg permits any order.
+reduction is marked ``fastmath<reassoc,contract>``, since linalg permits any order.  The
+loops of an operation whose ``gpucodegen.name`` is mm are named ``mm_d0``, ``mm_d1``, ..
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ from typing import ClassVar
 from gpucodegen import errors
 from gpucodegen.dialects import linalg
 from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.gcg import NAME
 from gpucodegen.dialects.linalg.named_definitions import generalized, is_structured
 from gpucodegen.dialects.verifier.affine_values import AffineValues
 from gpucodegen.ir.affine import Dim
-from gpucodegen.ir.attributes import OpaqueAttr
+from gpucodegen.ir.attributes import OpaqueAttr, StringAttr
 from gpucodegen.ir.operation import Operation, Value, clone, rewrite_bottom_up
 from gpucodegen.ir.types import FloatType, MemRefType
 from gpucodegen.passes.analysis.lifting.reductions import OPERATORS
@@ -138,6 +140,9 @@ def _nest(
             lambda i, iv: _nest(i, op, operands, extents, [*ivs, iv]),
             hint=f"d{len(ivs)}",
         )
+        if name := op.string(NAME):
+            called = StringAttr(f"{name}_d{len(ivs)}")
+            b.operations[-1] = b.operations[-1].with_attribute(NAME, called)
         return
     _body(b, op, operands, ivs)
 

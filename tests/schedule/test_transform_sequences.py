@@ -1,0 +1,255 @@
+"""Modules that carry a schedule in the transform dialect, as people write them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gpucodegen as gcg
+from gpucodegen.schedule.transform_sequences import applied, payload
+
+ANY = "!transform.any_op"
+
+
+def module(function: str, sequence: str, more: str = "") -> str:
+    """A function, and the sequence that is to run on its module."""
+    return f"""
+module attributes {{transform.with_named_sequence}} {{
+  {function}
+  {more}
+  transform.named_sequence @__transform_main(%root: {ANY} {{transform.readonly}}) {{
+    {sequence}
+    transform.yield
+  }}
+}}"""
+
+
+PRODUCT = """
+func.func @f(%A: memref<32x24xf32>, %B: memref<24x40xf32>, %C: memref<32x40xf32>) {
+  linalg.matmul ins(%A, %B : memref<32x24xf32>, memref<24x40xf32>)
+    outs(%C : memref<32x40xf32>)
+  return
+}"""
+TENSORS = """
+func.func @f(%A: tensor<32x24xf32>, %B: tensor<24x40xf32>, %C: tensor<32x40xf32>)
+    -> tensor<32x40xf32> {
+  %0 = linalg.matmul ins(%A, %B : tensor<32x24xf32>, tensor<24x40xf32>)
+    outs(%C : tensor<32x40xf32>) -> tensor<32x40xf32>
+  return %0 : tensor<32x40xf32>
+}"""
+CHAIN = """
+func.func @f(%A: memref<32x24xf32>, %T: memref<32x24xf32>, %B: memref<32x24xf32>) {
+  linalg.abs ins(%A : memref<32x24xf32>) outs(%T : memref<32x24xf32>)
+  linalg.add ins(%T, %A : memref<32x24xf32>, memref<32x24xf32>)
+    outs(%B : memref<32x24xf32>)
+  return
+}"""
+TWO = """
+func.func @f(%A: memref<16x16xf32>, %B: memref<16x16xf32>, %C: memref<16x16xf32>) {
+  linalg.matmul ins(%A, %B : memref<16x16xf32>, memref<16x16xf32>)
+    outs(%C : memref<16x16xf32>)
+  linalg.matmul ins(%B, %A : memref<16x16xf32>, memref<16x16xf32>)
+    outs(%C : memref<16x16xf32>)
+  return
+}"""
+CONVOLUTION = """
+func.func @f(%x: memref<1x10x11x3xf32>, %w: memref<3x3x3x5xf32>,
+             %y: memref<1x8x9x5xf32>) {
+  linalg.conv_2d_nhwc_hwcf ins(%x, %w : memref<1x10x11x3xf32>, memref<3x3x3x5xf32>)
+    outs(%y : memref<1x8x9x5xf32>)
+  return
+}"""
+MATCH = f"""
+%mm = transform.structured.match ops{{["linalg.matmul"]}} in %root
+  : ({ANY}) -> {ANY}"""
+
+MODULES: dict[str, str] = {
+    "tiles, and vectors": module(
+        PRODUCT,
+        f"""{MATCH}
+        %t, %l:3 = transform.structured.tile_using_for %mm tile_sizes [8, 8, 8]
+          : ({ANY}) -> ({ANY}, {ANY}, {ANY}, {ANY})
+        %f = transform.structured.match ops{{["func.func"]}} in %root
+          : ({ANY}) -> {ANY}
+        %v = transform.structured.vectorize_children_and_apply_patterns %f
+          : ({ANY}) -> {ANY}""",
+    ),
+    "tiles in another order, unrolled": module(
+        PRODUCT,
+        f"""{MATCH}
+        %t, %l:2 = transform.structured.tile_using_for %mm tile_sizes [8, 16]
+          interchange = [1, 0] : ({ANY}) -> ({ANY}, {ANY}, {ANY})
+        transform.loop.unroll %l#1 {{factor = 2}} : {ANY}""",
+    ),
+    "tiles of tiles": module(
+        PRODUCT,
+        f"""{MATCH}
+        %t, %l:2 = transform.structured.tile_using_for %mm tile_sizes [16, 0, 12]
+          : ({ANY}) -> ({ANY}, {ANY}, {ANY})
+        %u, %m = transform.structured.tile_using_for %t tile_sizes [4]
+          : ({ANY}) -> ({ANY}, {ANY})""",
+    ),
+    "blocks and threads, on tensors": module(
+        TENSORS,
+        f"""{MATCH}
+        %t, %blocks = transform.structured.tile_using_forall %mm tile_sizes [16, 20]
+          (mapping = [#gpu.block<y>, #gpu.block<x>]) : ({ANY}) -> ({ANY}, {ANY})
+        %u, %threads = transform.structured.tile_using_forall %t tile_sizes [4, 4]
+          (mapping = [#gpu.thread<y>, #gpu.thread<x>]) : ({ANY}) -> ({ANY}, {ANY})
+        %f = transform.structured.match ops{{["func.func"]}} in %root
+          : ({ANY}) -> {ANY}
+        %g = transform.gpu.map_forall_to_blocks %f generate_gpu_launch
+          : ({ANY}) -> {ANY}
+        %h = transform.gpu.map_nested_forall_to_threads %g block_dims = [5, 4, 1]
+          : ({ANY}) -> {ANY}""",
+    ),
+    "an order of iterators": module(
+        PRODUCT,
+        f"""{MATCH}
+        %t = transform.structured.interchange %mm iterator_interchange = [0, 2, 1]
+          : ({ANY}) -> {ANY}
+        %u, %l = transform.structured.tile_using_for %t tile_sizes [8]
+          : ({ANY}) -> ({ANY}, {ANY})""",
+    ),
+    "a producer in its consumer's loops": module(
+        CHAIN,
+        f"""
+        %p = transform.structured.match ops{{["linalg.abs"]}} in %root
+          : ({ANY}) -> {ANY}
+        %c = transform.structured.match ops{{["linalg.add"]}} in %root
+          : ({ANY}) -> {ANY}
+        %t, %loop = transform.structured.tile_using_for %c tile_sizes [8]
+          : ({ANY}) -> ({ANY}, {ANY})
+        %q, %r = transform.structured.fuse_into_containing_op %p into %loop
+          : ({ANY}, {ANY}) -> ({ANY}, {ANY})""",
+    ),
+    "two operations, a sequence that is included": module(
+        TWO,
+        f"""{MATCH}
+        %one, %two = transform.split_handle %mm : ({ANY}) -> ({ANY}, {ANY})
+        transform.include @by_rows failures(propagate) (%one) : ({ANY}) -> ()
+        %t, %l = transform.structured.tile_using_for %two tile_sizes [0, 4]
+          : ({ANY}) -> ({ANY}, {ANY})""",
+        f"""
+  transform.named_sequence @by_rows(%op: {ANY} {{transform.consumed}}) {{
+    %t, %l = transform.structured.tile_using_for %op tile_sizes [4]
+      : ({ANY}) -> ({ANY}, {ANY})
+    transform.yield
+  }}""",
+    ),
+    "a convolution, with its last tile apart": module(
+        CONVOLUTION,
+        f"""
+        %c = transform.structured.match ops{{["linalg.conv_2d_nhwc_hwcf"]}} in %root
+          : ({ANY}) -> {ANY}
+        %t, %l = transform.structured.tile_using_for %c tile_sizes [0, 3]
+          : ({ANY}) -> ({ANY}, {ANY})
+        %main, %last = transform.loop.peel %l : ({ANY}) -> ({ANY}, {ANY})""",
+    ),
+    "with what only simplifies": module(
+        PRODUCT,
+        f"""{MATCH}
+        %f = transform.get_parent_op %mm {{op_name = "func.func"}} : ({ANY}) -> {ANY}
+        transform.apply_patterns to %f {{
+          transform.apply_patterns.canonicalization
+          transform.apply_patterns.linalg.tiling_canonicalization
+        }} : {ANY}
+        transform.apply_cse to %f : {ANY}
+        transform.annotate %mm "seen" : {ANY}
+        %t, %l = transform.structured.tile_using_for %mm tile_sizes [0, 0, 6]
+          : ({ANY}) -> ({ANY}, {ANY})""",
+    ),
+    "as it was written before": f"""
+module {{
+  {PRODUCT}
+  transform.sequence failures(propagate) {{
+  ^bb0(%root: {ANY}):
+    {MATCH}
+    %t, %l:2 = transform.structured.tile_using_for %mm [8, 4]
+      : ({ANY}) -> ({ANY}, {ANY}, {ANY})
+  }}
+}}""",
+}
+
+
+def outputs(text: str, target: str) -> list[np.ndarray]:
+    """The arguments after a call, and the results."""
+    program = gcg.compile(text, target=target)
+    draws = np.random.default_rng(3)
+    shapes = [p.shape for p in program.f.signature.parameters]
+    arrays = [draws.integers(-3, 4, shape).astype(np.float32) for shape in shapes]
+    result = program.f(*arrays)
+    return arrays if result is None else [*arrays, result]
+
+
+QUICK = "tiles, and vectors", "blocks and threads, on tensors", "tiles of tiles"
+EACH = [
+    pytest.param(name, marks=() if name in QUICK else pytest.mark.slow)
+    for name in MODULES
+]
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize("name", EACH)
+def test_a_module_runs_as_its_sequence_says(name: str, target: str) -> None:
+    text = MODULES[name]
+    expected, found = outputs(text, "interp"), outputs(text, target)
+    assert all(map(np.array_equal, expected, found))
+    stated = payload(gcg.parse(text))[1]["f"]
+    assert len(stated) >= 1
+
+
+@pytest.mark.parametrize("name", EACH)
+def test_a_module_is_printed_and_scheduled_by_opt(name: str) -> None:
+    parsed = gcg.parse(MODULES[name])
+    assert str(gcg.parse(str(parsed))) == str(parsed)
+    assert str(gcg.parse(parsed.generic())) == str(parsed)
+    assert "transform." not in str(applied(parsed))
+
+
+def test_mapped_loops_are_blocks_and_threads_of_a_gpu() -> None:
+    text = MODULES["blocks and threads, on tensors"]
+    source = gcg.compile(text, target="sim").source("f")
+    assert "(2, 2, 1), (5, 4, 1)" in source
+
+
+WRONG: dict[str, tuple[str, str]] = {
+    "transform.structured.pad": (
+        f"%p = transform.structured.pad %mm : ({ANY}) -> {ANY}",
+        "unknown operation",
+    ),
+    "num_threads": (
+        f"""%t, %l = transform.structured.tile_using_forall %mm num_threads [4]
+          : ({ANY}) -> ({ANY}, {ANY})""",
+        "tile_sizes in place of num_threads",
+    ),
+    "warps": (
+        f"""%t, %l = transform.structured.tile_using_forall %mm tile_sizes [4]
+          (mapping = [#gpu.warp<x>]) : ({ANY}) -> ({ANY}, {ANY})""",
+        "#gpu.block<x>",
+    ),
+    "too few results": (
+        f"""%t, %l = transform.structured.tile_using_for %mm tile_sizes [4, 4]
+          : ({ANY}) -> ({ANY}, {ANY})""",
+        "make 2 loops",
+    ),
+    "an order of other loops": (
+        f"""%t = transform.structured.interchange %mm iterator_interchange = [1, 0]
+          : ({ANY}) -> {ANY}""",
+        "an order of 3 loops",
+    ),
+    "threads along a sum": (
+        f"""%t, %l = transform.structured.tile_using_forall %mm tile_sizes [0, 0, 4]
+          (mapping = [#gpu.thread<x>]) : ({ANY}) -> ({ANY}, {ANY})
+        %g = transform.gpu.map_nested_forall_to_threads %root block_dims = [6, 1, 1]
+          : ({ANY}) -> {ANY}""",
+        "carries a dependence",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_no_step_does_is_refused(case: str) -> None:
+    sequence, expected = WRONG[case]
+    with pytest.raises(gcg.Error, match=expected):
+        gcg.compile(module(PRODUCT, MATCH + "\n" + sequence), target="sim").source("f")
