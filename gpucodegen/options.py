@@ -38,8 +38,8 @@ class Options:
     the CPU; the machine model chooses zeros.
     ``plan``: plan fields of GPU kernels by name, as in ``{"stream.width": 4}``; the
     model of the device chooses the others. On the CPU loop orders, fusions of nests and
-    tiles of time loops, as in ``{"order0": 21}`` or ``{"time0.steps": 8}``. A name that
-    no target has is refused.
+    tiles of time loops, as in ``{"order0": (1, 0), "fusion1": False}`` or
+    ``{"time0.steps": 8}``. A name that no target has is refused.
     ``schedule``: the steps of functions by name, as `gpucodegen.schedule.Schedule` or
     as text; a schedule alone is that of every function. Without one, the compiler
     chooses the steps, and ``program.schedule(name)`` tells them.
@@ -245,14 +245,23 @@ def _sizes(name: str, value: object) -> tuple[int, ...]:
 
 
 def _plan(value: object) -> tuple[tuple[str, int], ...]:
-    """A mapping of names to numbers as pairs, in the order of the names."""
+    """A mapping of names to values as numbers, in the order of the names.
+
+    >>> _plan({"order0": (1, 0), "fusion1": False, "time0.width": (256,)})
+    (('fusion1', 1), ('order0', 21), ('time0.width0', 256))
+    """
+    if not value:
+        return ()
+    from gpucodegen.schedule.plan_values import numbers_of
+
     try:
-        pairs = sorted(dict(cast("Mapping[str, int]", value)).items())
-        plan = tuple((name, operator.index(number)) for name, number in pairs)
+        given = dict(cast("Mapping[str, Any]", value)).items()
+        pairs = [pair for name, one in given for pair in numbers_of(name, one).items()]
+        plan = tuple(sorted((name, operator.index(n)) for name, n in pairs))
     except (TypeError, ValueError):
         plan = ()
     if not all(type(n) is str and v >= 0 for n, v in plan) or (value and not plan):
-        hint = "Pass a mapping of names to integers >= 0, as {'stream.width': 4}"
+        hint = "Pass a mapping of names to values, as {'stream.width': 4}"
         raise errors.InvalidOption(name="plan", value=value, hint=hint)
     return plan
 

@@ -10,19 +10,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
+from itertools import chain
 from typing import Any, cast
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.passes.framework.base import ModulePass, option_text
 from gpucodegen.passes.framework.pipeline_text import parse_pipeline, pass_class
-from gpucodegen.passes.loops.requested_schedules import (
-    APART,
-    TOGETHER,
-    is_asked,
-    number_of,
-)
+from gpucodegen.passes.loops.requested_schedules import APART, TOGETHER, is_asked
 from gpucodegen.passes.nests.bindings import BLOCKS, CPU_THREAD, PLACES, THREADS
+from gpucodegen.schedule.plan_values import numbers_of
 from gpucodegen.schedule.steps import Schedule, Step, Value
 from gpucodegen.tiling.machine.plan_space import Choice, Words, point_of_words
 
@@ -243,7 +240,8 @@ def _plan(step: Step) -> Mapping[str, int]:
     words = cast("Words", step.values)
     match step.name, step.of:
         case "improve_locality", _:
-            return {name: _order(value) for name, value in step.parameters}
+            pairs = (numbers_of(name, value).items() for name, value in step.parameters)
+            return dict(chain.from_iterable(pairs))
         case "time_tile", (loop,):
             return point_of_words(loop, words)
         case "map_kernel", (kernel, "register_tile"):
@@ -257,15 +255,6 @@ def _plan(step: Step) -> Mapping[str, int]:
 
 REGISTER_TILE = "register_tile"
 """The kind of the plans of products on CPUs."""
-
-
-def _order(value: Value) -> int:
-    """An order of loops, or whether nests are fused, as the pass takes it."""
-    if isinstance(value, bool):
-        return TOGETHER if value else APART
-    if isinstance(value, tuple) and all(isinstance(n, int) for n in value):
-        return number_of(cast("tuple[int, ...]", value))
-    return value if isinstance(value, int) else 0
 
 
 # -- the schedule of passes ------------------------------------------------------------
