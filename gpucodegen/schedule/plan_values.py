@@ -6,7 +6,8 @@ order of loops has a digit for each loop, tuples have a number for each entry.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import cast
 
 from gpucodegen.passes.loops.requested_schedules import (
     APART,
@@ -14,7 +15,7 @@ from gpucodegen.passes.loops.requested_schedules import (
     is_asked,
     number_of,
 )
-from gpucodegen.tiling.machine.plan_space import field_of, point_of_words
+from gpucodegen.tiling.machine.plan_space import point_of_words
 
 
 def numbers_of(name: str, value: object) -> Mapping[str, int]:
@@ -34,16 +35,24 @@ def numbers_of(name: str, value: object) -> Mapping[str, int]:
     if is_asked(name):
         return {name: _of_order(value)}
     kind, _, field = name.rpartition(".")
-    if not field_of(name) or not isinstance(value, bool | int | tuple | list):
+    if isinstance(value, bool):
+        return point_of_words(kind, {field: value})
+    return point_of_words(kind, {field: _integers(value)})
+
+
+def _integers(value: object) -> tuple[int, ...]:
+    """A sequence of numbers or booleans."""
+    if not isinstance(value, tuple | list):
         raise TypeError(value)
-    given = tuple(value) if isinstance(value, list) else value
-    return point_of_words(kind, {field: given}) if kind else {name: int(given)}
+    given = cast("Sequence[object]", value)
+    found = tuple(one for one in given if isinstance(one, int))
+    if len(found) != len(given):
+        raise TypeError(value)
+    return found
 
 
 def _of_order(value: object) -> int:
     """The positions of loops as digits, or whether nests are fused."""
     if isinstance(value, bool):
         return TOGETHER if value else APART
-    if isinstance(value, tuple | list) and all(type(n) is int for n in value):
-        return number_of(tuple(value))
-    raise TypeError(value)
+    return number_of(_integers(value))
