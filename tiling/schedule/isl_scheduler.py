@@ -28,7 +28,13 @@ from gpucodegen.tiling.model.isl import IN, OUT, PARAM, Map
 from gpucodegen.tiling.model.isl_forms import linear_function
 from gpucodegen.tiling.proof.dependences import Dependence
 from gpucodegen.tiling.proof.legality import Refusal
-from gpucodegen.tiling.schedule.schedule import Schedule, UnitNest, compact, padded
+from gpucodegen.tiling.schedule.schedule import (
+    Schedule,
+    Unit,
+    UnitNest,
+    compact,
+    padded,
+)
 
 
 class Parallel(Enum):
@@ -182,7 +188,7 @@ def schedule_steps(nest: UnitNest) -> Schedule | Refusal:
     >>> schedule_steps(UnitNest(built, dependences(built), units)).times
     {'S': ('j', 'i', '1'), 'D': ('i', '1', '0')}
     """
-    loops = _OwnLoops(nest)
+    loops = _OwnLoops(nest, tuple(nest.ordered()))
     rows: list[Chosen] = []
     while (outer := loops.uncrossed(rows)) is not None:
         rows.append(outer)
@@ -199,6 +205,7 @@ class _OwnLoops:
     """The effect of chosen loops on the dependences of a nest; answers are cached."""
 
     nest: UnitNest
+    ordered: Sequence[tuple[Dependence, Unit, Unit]]
     known: dict[tuple[int, str, str], tuple[bool, bool, bool]] = field(
         default_factory=dict[tuple[int, str, str], tuple[bool, bool, bool]]
     )
@@ -236,7 +243,7 @@ class _OwnLoops:
 
     def _effects(self, chosen: Chosen) -> Iterator[tuple[bool, bool, bool]]:
         """Per dependence: whether parts of it go forward, backward, or neither."""
-        for number, (dependence, source, sink) in enumerate(self.nest.ordered()):
+        for number, (dependence, source, sink) in enumerate(self.ordered):
             ends = chosen[source.name], chosen[sink.name]
             key = (number, *ends)
             if key not in self.known:
