@@ -110,12 +110,15 @@ class Residues:
     choices: tuple[tuple[str, int], ...]
     period: int
 
-    def values(self, values: Environment) -> Iterator[int]:
+    def values(self, values: Environment) -> list[int]:
         """All values that it may have."""
+        if not self.choices:
+            return [int(evaluated(self.code, values))]
         names = [name for name, _ in self.choices]
-        for chosen in product(*(range(count) for _, count in self.choices)):
-            known = {**values, **dict(zip(names, chosen, strict=True))}
-            yield int(evaluated(self.code, known))
+        return [
+            int(evaluated(self.code, {**values, **dict(zip(names, each, strict=True))}))
+            for each in product(*(range(count) for _, count in self.choices))
+        ]
 
 
 @lru_cache(maxsize=8192)
@@ -128,7 +131,7 @@ def residues(
     period.
 
     >>> found = residues("2 * ((N // 16 + k) % 4)", frozenset(), frozenset({"N"}))
-    >>> list(found.values({"k": 0}))
+    >>> found.values({"k": 0})
     [0, 2, 4, 6]
     >>> residues("2 * ((k + 1) % 4)", frozenset()).period
     4

@@ -103,6 +103,8 @@ class BlockExecution:
     steps: int = 0
     budget: Budget = field(default_factory=Budget)
     variables: dict[str, Integers] = field(init=False)
+    has_engine: bool = field(init=False)
+    """Whether copies of the copy engine access arrays of the walk."""
     masks: list[Mask] = field(default_factory=list[Mask])
     mask_numbers: dict[bytes, int] = field(default_factory=dict[bytes, int])
     tables: dict[object, Table] = field(default_factory=dict[object, Table])
@@ -120,6 +122,7 @@ class BlockExecution:
 
     def __post_init__(self) -> None:
         self.variables = self.kernel.indices
+        self.has_engine = any(site.use.statement.bulk for site in self.sites)
 
     def run(self, program: Sequence[Step], block: Mapping[str, int]) -> None:
         """Raise UndecidedError unless a block with these variables obeys the rules."""
@@ -280,11 +283,6 @@ class BlockExecution:
                             if self.masks[part[2]].any():
                                 before = self.unfenced.get(part, seen)
                                 self.unfenced[part] = min(before, seen)
-
-    @property
-    def has_engine(self) -> bool:
-        """Whether copies of the copy engine access arrays of the walk."""
-        return any(site.use.statement.bulk for site in self.sites)
 
     def _of_threads(self, event: Event, threads: Mask) -> Event:
         """The part of an event that some threads execute."""
