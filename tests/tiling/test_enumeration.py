@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import pytest
@@ -217,14 +217,110 @@ def test_other_kernels_are_left_to_isl(body: tuple[Node, ...]) -> None:
     assert not proven(kernel(*body)).is_complete
 
 
-def test_parameters_and_unknown_extents_are_left_to_isl() -> None:
+def test_unknown_extents_of_arrays_are_left_to_isl() -> None:
     body = nest(GRID, (put("t"),))
     assert proven(Scop(arrays=ARRAYS, body=body)).is_complete
-    assert not proven(Scop(("N",), arrays=ARRAYS, body=body)).arrays
     unknown = (*GLOBAL, Array("s", (None,), scope=("b",)))
     assert not proven(Scop(arrays=unknown, body=body)).arrays
     ordered = (*GLOBAL, replace(ARRAYS[2], ordered=True))
     assert not proven(Scop(arrays=ordered, body=body)).arrays
+
+
+OPEN = (
+    Loop("b", "0", (), role=Role.BLOCK),
+    Loop("c", "0", "N", role=Role.BLOCK),
+    Loop("t", "0", "64", role=Role.THREAD),
+)
+
+
+def open_kernel(*body: Node) -> Scop:
+    """A kernel of any number of blocks, with a parameter."""
+    arrays = (*GLOBAL, Array("s", (256,), scope=("b", "c")), Array("w", (None, None)))
+    return Scop(("N",), arrays=arrays, body=nest(OPEN, body))
+
+
+def stored(*cell: str) -> Statement:
+    return Statement("stored", (write("w", *cell),))
+
+
+def open_loop(*body: Node, lower: str = "0", upper: str = "N") -> Loop:
+    return Loop("k", lower, upper, body=body)
+
+
+FILLED = (put("64*(k mod 2) + t"), Barrier(), use("64*(k mod 2) + 63 - t"))
+BOUNDED = Loop("q", "t", "256", 64, (Statement("strided", (write("s", "q"),)),))
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.cases(
+    "body",
+    [
+        (stored("64*b + t + N", "c"),),
+        (stored("c", "b"), Barrier()),
+        (stored("64*b + t", "2*c + 1"), stored("64*b + t", "2*c")),
+    ],
+)
+def test_stores_of_any_number_of_blocks(body: tuple[Node, ...]) -> None:
+    named = tuple(
+        replace(node, name=f"S{n}") if isinstance(node, Statement) else node
+        for n, node in enumerate(body)
+    )
+    scop = open_kernel(*named)
+    is_one_thread = len(body) == 2 and isinstance(body[1], Barrier)
+    assert proven(scop).is_complete != is_one_thread
+    assert (races(model(scop)) == ()) != is_one_thread
+
+
+@pytest.mark.cases(
+    ("body", "is_proven"),
+    [
+        ((open_loop(*FILLED),), True),
+        ((open_loop(*FILLED, lower="N - 7"),), True),
+        ((open_loop(*FILLED[::2]),), False),
+        ((open_loop(put("64*(k mod 2) + t"), Barrier()), use("t")), True),
+        ((open_loop(put("t")), use("63 - t")), False),
+        (
+            (open_loop(put("64*(k mod 2) + t"), Barrier(), put("63 - t", "last")),),
+            False,
+        ),
+        ((BOUNDED, Barrier(), use("64*(N mod 4) + 63 - t")), True),
+        ((BOUNDED, use("64*(N mod 4) + 63 - t")), False),
+        ((BOUNDED, guarded("N - 9 >= 0", Barrier()), use("63 - t")), False),
+        ((BOUNDED, guarded("N - 9 >= 0", Barrier()), use("t")), True),
+        ((guarded("N - t >= 0", Barrier()),), False),
+        ((Loop("k", "0", "N - t", body=(Barrier(),)),), False),
+        ((put("N + t"),), False),
+        ((open_loop(put("64*k + t"), Barrier()),), False),
+        ((open_loop(copy("t"), Commit(), GroupWait(0), Barrier()),), True),
+        ((open_loop(copy("t"), Commit(), Barrier()), END), False),
+        ((open_loop(copy(TILE[0]), Commit(), GroupWait(1), Barrier()), END), True),
+    ],
+)
+def test_loops_of_any_number_of_trips(
+    body: tuple[Node, ...], *, is_proven: bool
+) -> None:
+    shared = tuple(
+        node
+        if not isinstance(node, Statement)
+        else replace(node, accesses=node.accesses[:1])
+        for node in body
+    )
+    scop = open_kernel(*(only_shared(node) for node in shared))
+    assert proven(scop).is_complete == is_proven
+    if is_proven:
+        assert races(model(scop, PROOF)) == ()
+
+
+def only_shared(node: Node) -> Node:
+    """Without accesses to global memory."""
+    match node:
+        case Statement(accesses=accesses):
+            kept = tuple(access for access in accesses if access.array == "s")
+            return replace(node, accesses=kept)
+        case Loop() | If():
+            return replace(node, body=tuple(map(only_shared, node.body)))
+        case _:
+            return node
 
 
 def test_arrays_are_decided_one_by_one() -> None:
@@ -277,20 +373,52 @@ def pipelines(seed: int, count: int) -> Iterator[Scop]:
         yield kernel(loop(*body), END, Barrier())
 
 
-def disagreements(seed: int, tried: int, wanted: int) -> list[Scop]:
-    """Of some pipelines those that isl does not prove, though enumeration does."""
-    decided = [s for s in pipelines(seed, tried) if proven(s).is_complete]
+def open_pipelines(seed: int, count: int) -> Iterator[Scop]:
+    """Random pipelines of any number of trips, with a use behind the loop."""
+    chosen = random.Random(seed)
+    lowers, last = ("0", "0", "1", "N - 5"), ("(N mod 2)", "((N + 1) mod 2)", "0")
+    for scop in pipelines(seed, count):
+        (grid,) = scop.body
+        assert isinstance(grid, Loop)
+        (threads,) = grid.body
+        assert isinstance(threads, Loop)
+        (walked, *rest) = threads.body
+        assert isinstance(walked, Loop)
+        walked = replace(walked, lower=chosen.choice(lowers), upper="N")
+        if chosen.random() < 0.4:
+            rest.append(use(f"64*{chosen.choice(last)} + 63 - t", "last"))
+        if chosen.random() < 0.2:
+            walked = guarded("N - 3 >= 0", walked)
+        threads = replace(threads, body=(walked, *rest))
+        block = Loop("b", "0", (), role=Role.BLOCK, body=(threads,))
+        yield replace(scop, parameters=("N",), body=(block,))
+
+
+def disagreements(
+    scops: Callable[[int, int], Iterator[Scop]], seed: int, tried: int, wanted: int
+) -> list[Scop]:
+    """Of some kernels those that isl does not prove, though enumeration does."""
+    decided = [s for s in scops(seed, tried) if proven(s).is_complete]
     assert len(decided) >= wanted
     return [scop for scop in decided if races(model(scop, PROOF))]
 
 
 def test_pipelines_that_are_proven_are_proven_by_isl() -> None:
-    assert disagreements(0, 400, 20) == []
+    assert disagreements(pipelines, 0, 300, 15) == []
 
 
 @pytest.mark.slow
 def test_many_pipelines_that_are_proven_are_proven_by_isl() -> None:
-    assert disagreements(1, 5_000, 250) == []
+    assert disagreements(pipelines, 1, 5_000, 250) == []
+
+
+def test_open_pipelines_that_are_proven_are_proven_by_isl() -> None:
+    assert disagreements(open_pipelines, 2, 200, 8) == []
+
+
+@pytest.mark.slow
+def test_many_open_pipelines_that_are_proven_are_proven_by_isl() -> None:
+    assert disagreements(open_pipelines, 3, 4_000, 160) == []
 
 
 PIXELS = (

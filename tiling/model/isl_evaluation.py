@@ -18,6 +18,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
+from math import lcm
 from types import CodeType
 from typing import Any, TypeAlias
 
@@ -93,6 +95,72 @@ def names(node: ast.expr) -> frozenset[str]:
     """The variables in an expression."""
     found = (inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name))
     return frozenset(found).difference(_FUNCTIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class Residues:
+    """An expression for all values of some variables, as far as these matter.
+
+    ``code`` has the variables in ``choices`` in the place of remainders of what is not
+    known, each with the number of values; it depends on the other variables that are
+    not exact by their remainders of ``period`` alone.
+    """
+
+    code: CodeType
+    choices: tuple[tuple[str, int], ...]
+    period: int
+
+    def values(self, values: Environment) -> list[int]:
+        """All values that it may have."""
+        if not self.choices:
+            return [int(evaluated(self.code, values))]
+        names = [name for name, _ in self.choices]
+        return [
+            int(evaluated(self.code, {**values, **dict(zip(names, each, strict=True))}))
+            for each in product(*(range(count) for _, count in self.choices))
+        ]
+
+
+@lru_cache(maxsize=8192)
+def residues(
+    text: str, exact: frozenset[str], unknown: frozenset[str] = frozenset()
+) -> Residues:
+    """Read the text of a part of a `Formula`, of whose variables some are ``exact``.
+
+    Of those that are ``unknown`` nothing is known, of the others the remainder of any
+    period.
+
+    >>> found = residues("2 * ((N // 16 + k) % 4)", frozenset(), frozenset({"N"}))
+    >>> found.values({"k": 0})
+    [0, 2, 4, 6]
+    >>> residues("2 * ((k + 1) % 4)", frozenset()).period
+    4
+    """
+    choices, periods = list[tuple[str, int]](), [1]
+
+    def read(node: ast.expr) -> ast.expr:
+        if names(node) <= exact:
+            return node
+        match node:
+            case ast.BinOp(
+                left=left, op=ast.Mod(), right=ast.Constant(value=int() as number)
+            ):
+                terms = sum_in(left).atoms.values()
+                others = [atom for atom in terms if not names(atom) <= exact]
+                if all(isinstance(a, ast.Name) for a in others) and names(
+                    left
+                ).isdisjoint(unknown):
+                    periods.append(number)
+                    return node
+                choices.append((f"choice {len(choices)}", number))
+                return ast.Name(choices[-1][0], ast.Load())
+            case ast.Name():
+                raise UndecidedError(text)
+            case _:
+                return _with_children(node, read)
+
+    node = read(ast.parse(text, mode="eval").body)
+    return Residues(compiled(node), tuple(choices), lcm(*periods))
 
 
 @dataclass(frozen=True, slots=True)

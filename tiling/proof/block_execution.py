@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
+from itertools import groupby, product
+from typing import TypeAlias
 
 import numpy as np
 
 from gpucodegen.tiling.machine.gpu.devices import WARP
-from gpucodegen.tiling.model.isl_evaluation import Integers, UndecidedError, evaluated
+from gpucodegen.tiling.model.isl_evaluation import Integers, UndecidedError
 from gpucodegen.tiling.model.scop import Barrier, Commit, GroupWait, ProxyFence
 from gpucodegen.tiling.proof.block_program import (
     Branch,
+    Fork,
+    OpenLoop,
     Site,
     Step,
     Table,
     WalkedLoop,
     are_warps,
     cell_count,
+    is_open,
     table_of,
 )
 from gpucodegen.tiling.proof.cell_owners import Owners
-from gpucodegen.tiling.proof.copies_in_flight import CommitGroups, CopyRules, Event
+from gpucodegen.tiling.proof.copies_in_flight import (
+    CommitGroups,
+    CommitState,
+    CopyRules,
+    Event,
+)
 from gpucodegen.tiling.proof.kernel_accesses import (
     Budget,
     KernelAccesses,
@@ -32,6 +42,22 @@ from gpucodegen.tiling.proof.kernel_accesses import (
 
 MOST_STEPS = 50_000
 """Loop iterations, accesses and barriers of one kernel."""
+MOST_STATES = 64
+"""States behind a step; few are needed where copies are awaited after some trips."""
+
+State: TypeAlias = tuple[
+    tuple[frozenset[Event], frozenset[Event], frozenset[Event]],
+    tuple[CommitState, ...],
+    tuple[tuple[Event, int], ...],
+]
+"""What the steps to come depend on: accesses, copies and fences so far."""
+
+
+def _runs(program: Sequence[Step]) -> Iterator[list[Step]]:
+    """The steps in order, those that are not open in runs."""
+    for opens, group in groupby(program, is_open):
+        run = list(group)
+        yield from ([step] for step in run) if opens else (run,)
 
 
 @dataclass(slots=True)
@@ -63,14 +89,22 @@ class BlockExecution:
     What an event accesses depends on its key alone, so each set of events is checked
     once, and the cells of an event are enumerated once.  ``memories``: those that a
     barrier has to order to count.
+
+    An `OpenLoop` has any number of trips, a `Fork` takes any branch, and a parameter
+    has any remainder where one counts.  All states of the above sets that these may
+    lead to are followed: a superset of the executions that there are.  ``period``:
+    variables of open loops matter by their remainders of it.
     """
 
     kernel: KernelAccesses
     sites: Sequence[Site]
     memories: frozenset[str] = frozenset({"shared"})
+    period: int = 1
     steps: int = 0
     budget: Budget = field(default_factory=Budget)
     variables: dict[str, Integers] = field(init=False)
+    has_engine: bool = field(init=False)
+    """Whether copies of the copy engine access arrays of the walk."""
     masks: list[Mask] = field(default_factory=list[Mask])
     mask_numbers: dict[bytes, int] = field(default_factory=dict[bytes, int])
     tables: dict[object, Table] = field(default_factory=dict[object, Table])
@@ -88,6 +122,7 @@ class BlockExecution:
 
     def __post_init__(self) -> None:
         self.variables = self.kernel.indices
+        self.has_engine = any(site.use.statement.bulk for site in self.sites)
 
     def run(self, program: Sequence[Step], block: Mapping[str, int]) -> None:
         """Raise UndecidedError unless a block with these variables obeys the rules."""
@@ -95,18 +130,117 @@ class BlockExecution:
             is_bulk: CommitGroups(self.sites, self._table) for is_bulk in (False, True)
         }
         self.unfenced = {}
-        self._execute(program, block, np.ones(self.kernel.count, bool))
-        self._end_phase()
-        if not all(groups.is_finished for groups in self.copies.values()):
-            raise UndecidedError("a copy without a wait")
+        everyone = np.ones(self.kernel.count, bool)
+        for state in self._outcomes(program, block, everyone, (self._state(),)):
+            self._restore(state)
+            self._end_phase()
+            if not all(groups.is_finished for groups in self.copies.values()):
+                raise UndecidedError("a copy without a wait")
+
+    def _state(self) -> State:
+        copies = tuple(groups.state for groups in self.copies.values())
+        events = frozenset(self.phase), frozenset(self.recent), frozenset(self.segment)
+        return events, copies, tuple(sorted(self.unfenced.items()))
+
+    def _restore(self, state: State) -> None:
+        events, copies, unfenced = state
+        self.phase, self.recent, self.segment = map(set, events)
+        for groups, each in zip(self.copies.values(), copies, strict=True):
+            groups.restore(each)
+        self.unfenced = dict(unfenced)
+
+    def _outcomes(
+        self,
+        program: Sequence[Step],
+        values: Mapping[str, int],
+        mask: Mask,
+        states: Iterable[State],
+    ) -> dict[State, None]:
+        """The states behind some steps, from each of some before them."""
+        found: dict[State, None] = dict.fromkeys(states, None)
+        for steps in _runs(program):
+            behind = dict[State, None]()
+            for state in found:
+                self._count()
+                if is_open(steps[0]):
+                    behind |= self._open(steps[0], values, mask, state)
+                else:
+                    self._restore(state)
+                    self._execute(steps, values, mask)
+                    behind[self._state()] = None
+            self._check_states(behind)
+            found = behind
+        return found
+
+    def _open(
+        self, step: Step, values: Mapping[str, int], mask: Mask, state: State
+    ) -> dict[State, None]:
+        """The states behind a step that `is_open`."""
+        found: dict[State, None] = {state: None}
+        match step:
+            case Fork(body=body, orelse=orelse):
+                taken = self._outcomes(body, values, mask, found)
+                return taken | self._outcomes(orelse, values, mask, found)
+            case WalkedLoop(range=each, body=body):
+                for value in each.values(values).tolist():
+                    inside = {**values, each.name: value}
+                    found = self._outcomes(body, inside, mask, found)
+                return found
+            case Branch():
+                for body, some in self._branches(step, values, mask):
+                    found = self._outcomes(body, values, some, found)
+                return found
+            case OpenLoop():
+                return self._behind_loop(step, values, mask, state)
+            case _:
+                raise AssertionError(step)
+
+    def _behind_loop(
+        self, loop: OpenLoop, values: Mapping[str, int], mask: Mask, state: State
+    ) -> dict[State, None]:
+        """The states behind a loop, after any number of trips.
+
+        What a trip does depends on the state before and on the remainder of the loop's
+        variable, so these are all states once no pair of them is new.
+        """
+        first = None if loop.lower is None else int(loop.lower.value({}))
+        starts = range(self.period) if first is None else (first % self.period,)
+        pending = [(state, start) for start in starts]
+        seen = dict.fromkeys(pending)
+        while pending:
+            before, value = pending.pop()
+            inside = {**values, loop.name: value}
+            following = (value + loop.step) % self.period
+            for after in self._outcomes(loop.body, inside, mask, (before,)):
+                if (after, following) not in seen:
+                    seen[after, following] = None
+                    pending.append((after, following))
+            self._check_states(seen)
+        return {reached: None for reached, _ in seen}
+
+    def _check_states(self, found: Sized) -> None:
+        if len(found) > MOST_STATES:
+            raise UndecidedError("too many states")
+
+    def _count(self) -> None:
+        self.steps += 1
+        if self.steps > MOST_STEPS:
+            raise UndecidedError("too many steps")
+
+    def _branches(
+        self, step: Branch, values: Mapping[str, int], mask: Mask
+    ) -> Iterator[tuple[tuple[Step, ...], Mask]]:
+        """The bodies that some threads execute, with these."""
+        taken = held(step.constraints, {**values, **self.variables}, mask.shape)
+        for body, some in ((step.body, mask & taken), (step.orelse, mask & ~taken)):
+            if some.any():
+                yield body, some
 
     def _execute(
         self, program: Sequence[Step], values: Mapping[str, int], mask: Mask
     ) -> None:
         for step in program:
-            self.steps += 1
-            if self.steps > MOST_STEPS:
-                raise UndecidedError("too many steps")
+            self._count()
             match step:
                 case Site():
                     self._access(step, values, mask)
@@ -114,12 +248,11 @@ class BlockExecution:
                     for value in each.values(values).tolist():
                         self.steps += 1
                         self._execute(body, {**values, each.name: value}, mask)
-                case Branch(constraints=constraints):
-                    known = {**values, **self.variables}
-                    taken = held(constraints, known, mask.shape)
-                    for body, some in ((step.body, taken), (step.orelse, ~taken)):
-                        if (mask & some).any():
-                            self._execute(body, values, mask & some)
+                case Branch():
+                    for body, some in self._branches(step, values, mask):
+                        self._execute(body, values, some)
+                case OpenLoop() | Fork():
+                    raise AssertionError(step)
                 case Barrier(lanes=None):
                     self._require(mask.all())
                     if self.memories <= step.orders:
@@ -151,19 +284,17 @@ class BlockExecution:
                                 before = self.unfenced.get(part, seen)
                                 self.unfenced[part] = min(before, seen)
 
-    @property
-    def has_engine(self) -> bool:
-        """Whether copies of the copy engine access arrays of the walk."""
-        return any(site.use.statement.bulk for site in self.sites)
-
     def _of_threads(self, event: Event, threads: Mask) -> Event:
         """The part of an event that some threads execute."""
         site, key, number = event
         return site, key, self._mask_number(self.masks[number] & threads)
 
     def _access(self, site: Site, values: Mapping[str, int], mask: Mask) -> None:
-        key = tuple(int(evaluated(code, values)) for code in site.parts.values())
-        event = site.number, key, self._mask_number(mask)
+        number = self._mask_number(mask)
+        for key in product(*(part.values(values) for part in site.parts.values())):
+            self._add(site, (site.number, key, number))
+
+    def _add(self, site: Site, event: Event) -> None:
         if not self._table(event)[0].size:
             return
         for events in (self.phase, self.recent, self.segment):

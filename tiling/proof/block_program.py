@@ -11,20 +11,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
-from math import prod
-from types import CodeType
+from math import lcm, prod
 from typing import TypeAlias
 
 import numpy as np
 
 from gpucodegen.tiling.machine.gpu.devices import WARP
 from gpucodegen.tiling.model.isl_evaluation import (
-    Environment,
     Formula,
     Integers,
+    Residues,
     UndecidedError,
     formula,
     formula_of,
+    residues,
 )
 from gpucodegen.tiling.model.scop import (
     Barrier,
@@ -42,11 +42,11 @@ from gpucodegen.tiling.proof.kernel_accesses import (
     Condition,
     KernelAccesses,
     Mask,
+    Range,
     Use,
     held,
     points,
     spans,
-    steps,
     uses_in,
 )
 
@@ -65,7 +65,7 @@ class Site:
     """An access in loops that hold no barrier, so all its iterations are of one phase.
 
     ``parts``: the parts of its formulas over the walked loops, by name; their values
-    are the key of an event.
+    are the key of an event.  Where a part has parameters, it may have several values.
     """
 
     number: int
@@ -74,34 +74,11 @@ class Site:
     indices: tuple[Formula, ...]
     loops: tuple[Range, ...]
     conditions: tuple[tuple[tuple[Formula, ...], bool], ...]
-    parts: dict[str, CodeType]
+    parts: dict[str, Residues]
 
     @property
     def is_copy(self) -> bool:
         return self.use.statement.grouped
-
-
-@dataclass(frozen=True, slots=True)
-class Range:
-    """A loop, whose bounds are the greatest lower and the least upper one."""
-
-    name: str
-    lowers: tuple[Formula, ...]
-    uppers: tuple[Formula, ...]
-    step: int
-
-    def values(self, values: Environment) -> Integers:
-        lower = max(int(bound.value(values)) for bound in self.lowers)
-        upper = min(int(bound.value(values)) for bound in self.uppers)
-        return steps(lower, upper, self.step)
-
-    @staticmethod
-    def of(loop: Loop, fixed: frozenset[str] = frozenset()) -> Range:
-        lowers, uppers = (
-            tuple(formula(text, fixed) for text in texts)
-            for texts in (loop.lowers, loop.uppers)
-        )
-        return Range(loop.name, lowers, uppers, loop.step)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,6 +90,27 @@ class WalkedLoop:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class OpenLoop:
+    """A loop that holds fences and has any number of trips, the same for all threads.
+
+    ``lower``: the first value, if it is known.
+    """
+
+    name: str
+    lower: Formula | None
+    step: int
+    body: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fork:
+    """A condition around fences that holds for all threads of a block, or for none."""
+
+    body: tuple[Step, ...]
+    orelse: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Branch:
     """A condition around fences."""
 
@@ -121,14 +119,25 @@ class Branch:
     orelse: tuple[Step, ...]
 
 
-Step: TypeAlias = (
-    "Site | WalkedLoop | Branch | Barrier | Commit | GroupWait | ProxyFence"
-)
+Fence: TypeAlias = Barrier | Commit | GroupWait | ProxyFence
+Step: TypeAlias = "Site | WalkedLoop | OpenLoop | Branch | Fork | Fence"
+
+
+def is_open(step: Step) -> bool:
+    """Whether it has several outcomes."""
+    match step:
+        case OpenLoop() | Fork():
+            return True
+        case WalkedLoop():
+            return any(map(is_open, step.body))
+        case Branch():
+            return any(map(is_open, (*step.body, *step.orelse)))
+        case _:
+            return False
 
 
 def _has_fence(node: Node) -> bool:
-    fences = Barrier | Commit | GroupWait | ProxyFence
-    return any(isinstance(inner, fences) for inner in walk((node,)))
+    return any(isinstance(inner, Fence) for inner in walk((node,)))
 
 
 def are_warps(threads: Mask) -> bool:
@@ -154,6 +163,13 @@ class Program:
     tilings: Mapping[str, Tiling] = field(default_factory=dict[str, Tiling])
     sites: list[Site] = field(default_factory=list[Site])
     control: set[tuple[str, bool]] = field(default_factory=set[tuple[str, bool]])
+    open_loops: set[str] = field(default_factory=set[str])
+
+    @property
+    def period(self) -> int:
+        """The remainders of variables of open loops that matter."""
+        parts = (part for site in self.sites for part in site.parts.values())
+        return lcm(*(part.period for part in parts))
 
     def steps(
         self,
@@ -177,22 +193,33 @@ class Program:
             case Barrier() | Commit() | GroupWait() | ProxyFence():
                 yield node
             case Loop() if _has_fence(node):
-                for text in (*node.lowers, *node.uppers):
-                    self._control(text, fixed, is_constraint=False)
+                texts = (*node.lowers, *node.uppers)
+                bounds = [self._control(t, fixed, is_constraint=False) for t in texts]
+                if not all(bounds):
+                    self.open_loops.add(node.name)
                 body = self.steps(node.body, fixed | {node.name}, threads)
-                if body:
+                if body and all(bounds):
                     yield WalkedLoop(Range.of(node), body)
+                elif body:
+                    lower = formula(node.lowers[0])
+                    is_known = len(node.lowers) == 1 and not lower.variables
+                    first = lower if is_known else None
+                    yield OpenLoop(node.name, first, node.step, body)
             case If(constraints=constraints) if _has_fence(node):
                 if constraints is None:
                     raise UndecidedError("an unknown condition around a barrier")
                 known = fixed | self.kernel.threads.keys()
-                for text in constraints:
-                    self._control(text, known, is_constraint=True)
+                tests = [
+                    self._control(t, known, is_constraint=True) for t in constraints
+                ]
                 taken, other = self._branches(constraints, threads)
                 body = self.steps(node.body, fixed, taken)
                 orelse = self.steps(node.orelse, fixed, other)
-                if body or orelse:
+                if (body or orelse) and all(tests):
                     yield Branch(constraints, body, orelse)
+                elif body or orelse:
+                    self._check_uniform(constraints)
+                    yield Fork(body, orelse)
             case _:
                 uses = (u for u in uses_in((node,)) if u.access.array in self.arrays)
                 yield from (self._site(use, fixed) for use in uses)
@@ -217,30 +244,50 @@ class Program:
 
     def _control(
         self, text: str, known: frozenset[str], *, is_constraint: bool
-    ) -> None:
-        """Requires that control depends on known variables or on blocks, not both."""
+    ) -> bool:
+        """Whether a bound or condition has a known value in each block.
+
+        It must not depend on threads and on what is not known.
+        """
         variables = formula(text, is_constraint=is_constraint).variables
-        if variables <= known:
-            return
-        if not variables <= self.kernel.blocks.keys():
+        blocks = self.kernel.blocks.keys()
+        if variables <= known - self.open_loops:
+            return True
+        if variables <= blocks - self.kernel.unknown:
+            self.control.add((text, is_constraint))
+            return True
+        if not variables <= (known | blocks | self.kernel.unknown):
             raise UndecidedError(text)
-        self.control.add((text, is_constraint))
+        if variables & self.kernel.threads.keys():
+            raise UndecidedError(text)
+        return False
+
+    def _check_uniform(self, constraints: Sequence[str]) -> None:
+        """Raise UndecidedError if a condition may differ between threads."""
+        for text in constraints:
+            used = formula(text, is_constraint=True).variables
+            if used & self.kernel.threads.keys():
+                raise UndecidedError(text)
 
     def _site(self, use: Use, fixed: frozenset[str]) -> Site:
         known = self.kernel.threads.keys() | {loop.name for loop in use.loops}
         known |= {name for name, _ in use.access.span}
-        indices, extents = self._cell(use, fixed)
-        loops = tuple(Range.of(loop, fixed) for loop in use.loops)
-        conditions = tuple(_decided(use.conditions, fixed, known))
-        bounds = [bound for loop in loops for bound in (*loop.lowers, *loop.uppers)]
-        if any(bound.variables for bound in bounds) or not all(
-            index.variables <= known for index in indices
-        ):
+        split = fixed | self.kernel.unknown
+        indices, extents = self._cell(use, split)
+        loops = tuple(Range.of(loop, split) for loop in use.loops)
+        exact = fixed - self.open_loops
+        conditions = tuple(_decided(use.conditions, exact, known))
+        formulas = [*indices, *(bound for loop in loops for bound in loop.bounds)]
+        if not all(each.variables <= known for each in formulas):
             raise UndecidedError(
                 f"an access to {use.access.array} depends on other variables"
             )
         held = [each for formulas, _ in conditions for each in formulas]
-        parts = {n: code for f in (*indices, *bounds, *held) for n, code in f.parts}
+        parts = {
+            name: residues(name, exact, self.kernel.unknown)
+            for each in (*formulas, *held)
+            for name, _ in each.parts
+        }
         number = len(self.sites)
         site = Site(number, use, extents, indices, loops, conditions, parts)
         self.sites.append(site)
@@ -290,14 +337,12 @@ def table_of(kernel: KernelAccesses, site: Site, key: Key) -> Table:
     All cells outside of the array on one side are one: that only adds conflicts.
     """
     fixed = dict(zip(site.parts, key, strict=True))
-    ranges = [(each.name, each.values(fixed)) for each in site.loops]
-    variables, shape = points(kernel, [*ranges, *spans(site.use.access)])
-    values = {**variables, **fixed}
+    values, mask = points(kernel, site.loops, spans(site.use.access), fixed)
+    shape = mask.shape
     cells = np.zeros((1,) * len(shape), np.int64)
     for index, extent in zip(site.indices, site.extents, strict=True):
         inside = np.clip(index.value(values), -1, extent)
         cells = cells * (extent + 2) + (inside + 1)
-    mask = np.ones(shape, bool)
     for formulas, holds in site.conditions:
         is_true = np.ones(shape, bool)
         for each in formulas:
@@ -316,7 +361,7 @@ def unlike_blocks(
         return
     formulas = [formula(text, is_constraint=is_test) for text, is_test in control]
     used = sorted(frozenset[str]().union(*(each.variables for each in formulas)))
-    shape = [kernel.blocks[name] for name in used]
+    shape = [kernel.extent(name) for name in used]
     if prod(shape) > MOST_POINTS:
         raise UndecidedError("too many blocks")
     grid = np.indices(shape, np.int64).reshape(len(used), -1)

@@ -21,7 +21,9 @@ follow from
     G = G' implies B = B', for all blocks and iterations of these loops,
     H = H', one of the two a write, implies T = T', for all threads and iterations.
 
-Where this fails, two indices floor(x/n) and x mod n count as one index x.
+Extents of the grid need not be known where G_d = c*b + p, with b a block variable that
+no other index has in another form, and p of parameters alone: then g_d = |c|.  Where
+this fails, two indices floor(x/n) and x mod n count as one index x.
 
 Both are enumerated.  Conditions on anything but threads and the loops of H are taken as
 true, and so are unknown ones: this only adds accesses.
@@ -41,6 +43,7 @@ from typing import TypeAlias
 import numpy as np
 
 from gpucodegen.tiling.model.isl_evaluation import (
+    Environment,
     Integers,
     Sum,
     UndecidedError,
@@ -57,6 +60,7 @@ from gpucodegen.tiling.proof.kernel_accesses import (
     MOST_POINTS,
     Budget,
     KernelAccesses,
+    Range,
     Use,
     check_bounds,
     held,
@@ -152,7 +156,8 @@ def tiling_of(kernel: KernelAccesses, array: str, uses: Sequence[Use]) -> Tiling
     _check_blocks(kernel, found[0], widths, with_loops=True)
     outer = found[0].outer
     every = frozenset({f"loop {n}" for n in range(len(outer))})
-    values, _ = _tiles(kernel, outer, every | kernel.blocks.keys())
+    known = kernel.blocks.keys() - kernel.unknown
+    values, _ = _tiles(kernel, outer, every | known)
     extents = [int(values[f"loop {n}"].max(initial=0)) + 1 for n in range(len(outer))]
     if any(int(values[f"loop {n}"].min(initial=0)) < 0 for n in range(len(outer))):
         raise UndecidedError("loops of tiles from below 0")
@@ -224,10 +229,10 @@ def _sums(use: Use) -> tuple[Sum, ...]:
 def _met_by_blocks(
     kernel: KernelAccesses, uses: Sequence[Use], sums: Sequence[Sequence[Sum]]
 ) -> frozenset[str]:
-    """Block variables, and loop variables in one term with them or with such."""
+    """Blocks, parameters, and loop variables in one term with them or with such."""
     loops = {loop.name for use in uses for loop in use.loops}
     terms = {names(a) for each in sums for one in each for a in one.atoms.values()}
-    met = frozenset(kernel.blocks)
+    met = kernel.parameters | kernel.blocks.keys()
     while True:
         more = met.union(*(term & loops for term in terms if term & met))
         if more == met:
@@ -318,10 +323,10 @@ def _offsets(
         for text in one.factors
         for name in names(one.atoms[text])
     }.union(*(_variables(t) for c in decided for t in c.constraints or ()))
-    ranges = [(l.name, _constant_range(l)) for l in inner if l.name in mentioned]
-    values, shape = points(kernel, [*ranges, *spans(use.access)])
+    ranges = [Range.of(loop) for loop in inner if loop.name in mentioned]
+    values, mask = points(kernel, ranges, spans(use.access), {})
+    shape = mask.shape
     budget.spend(prod(shape) * (len(split.offsets) + 1))
-    mask = np.ones(shape, bool)
     for condition in decided:
         mask &= held(condition.constraints or (), values, shape) == condition.holds
     found = [_total(one, values, shape)[mask] for one in split.offsets]
@@ -334,20 +339,7 @@ def _variables(constraint: str) -> frozenset[str]:
     return formula(constraint, is_constraint=True).variables
 
 
-def _constant_range(loop: Loop) -> Integers:
-    lowers, uppers = (
-        [formula(text) for text in texts] for texts in (loop.lowers, loop.uppers)
-    )
-    if any(bound.variables for bound in (*lowers, *uppers)):
-        raise UndecidedError(f"bounds of loop {loop.name}")
-    return steps(
-        max(int(bound.value({})) for bound in lowers),
-        min(int(bound.value({})) for bound in uppers),
-        loop.step,
-    )
-
-
-def _total(one: Sum, values: dict[str, Integers], shape: tuple[int, ...]) -> Integers:
+def _total(one: Sum, values: Environment, shape: tuple[int, ...]) -> Integers:
     total = np.full(shape, one.constant, np.int64)
     for text, factor in one.factors.items():
         atom = one.atoms[text]
@@ -371,19 +363,23 @@ def _check_blocks(
     """
     used = [
         frozenset[str]().union(*(names(split.atoms[text]) for text, _ in terms))
+        - kernel.parameters
         for terms in split.tile
     ]
     parts = _connected(used)
-    several = {name for name, extent in kernel.blocks.items() if extent > 1}
+    several = {name for name, extent in kernel.blocks.items() if extent != 1}
     if with_loops:
         several |= {f"loop {n}" for n in range(len(split.outer))}
     if not several <= set[str]().union(*(variables for variables, _ in parts)):
         raise UndecidedError("a block variable that selects no tile")
     for variables, dimensions in parts:
+        if variables & kernel.unknown:
+            _check_open(split, variables, [(d, widths[d]) for d in dimensions])
+            continue
         values, block = _tiles(kernel, split.outer, variables)
         if with_loops:
             block = np.arange(len(block))
-        rows = [_tile_index(split, d, values, len(block)) for d in dimensions]
+        rows = [_tile_index(kernel, split, d, values) for d in dimensions]
         for d, row in zip(dimensions, rows, strict=True):
             step = int(np.gcd.reduce(row - row[0])) if row.size else 0
             if 0 < step < widths[d]:
@@ -417,7 +413,7 @@ def _tiles(
 ) -> tuple[dict[str, Integers], Integers]:
     """All values of some block and loop variables, and the number of the block."""
     blocks = sorted(variables & kernel.blocks.keys())
-    shape = [kernel.blocks[name] for name in blocks]
+    shape = [kernel.extent(name) for name in blocks]
     if prod(shape) > MOST_POINTS:
         raise UndecidedError("too many blocks")
     grid = np.indices(shape, np.int64).reshape(len(blocks), prod(shape))
@@ -452,9 +448,26 @@ def _bound(text: str, values: dict[str, Integers], like: Integers) -> Integers:
 
 
 def _tile_index(
-    split: _Split, d: int, values: dict[str, Integers], count: int
+    kernel: KernelAccesses, split: _Split, d: int, values: dict[str, Integers]
 ) -> Integers:
-    total = np.zeros(count, np.int64)
+    """G along a dimension; parts of parameters alone are equal everywhere."""
+    total = np.zeros(len(next(iter(values.values()))), np.int64)
     for text, factor in split.tile[d]:
-        total += factor * evaluated(compiled(split.atoms[text]), values)
+        used = names(split.atoms[text])
+        if not used <= kernel.parameters:
+            if not used <= values.keys():
+                raise UndecidedError(text)
+            total += factor * evaluated(compiled(split.atoms[text]), values)
     return total
+
+
+def _check_open(
+    split: _Split, variables: set[str], dimensions: Sequence[tuple[int, int]]
+) -> None:
+    """The same for one block variable b of any value, as G = c*b with |c| >= w."""
+    for d, width in dimensions:
+        factors = {t: f for t, f in split.tile[d] if names(split.atoms[t]) & variables}
+        if len(variables) > 1 or factors.keys() != variables:
+            raise UndecidedError("tiles of an unknown number of blocks")
+        if abs(sum(factors.values())) < width:
+            raise UndecidedError("tiles that overlap")

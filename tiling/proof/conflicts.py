@@ -212,6 +212,28 @@ class GroupPair:
                     found = found.union(mine.apply_range(theirs.reverse()))
         return found
 
+    def is_apart(self, array: str) -> bool:
+        """Whether certainly { x -> y : one cell, one writes, ... } = {}.
+
+        It is if the cells of x and those of y are disjoint sets, whatever x and y are.
+        """
+        exact = Detail.EXACT
+        for one, other in product(_sorted(self.first), _sorted(self.second)):
+            touched = self.first.touches(array, one), self.second.touches(array, other)
+            if not all(touched) or _compatible(one, other):
+                continue
+            mine = self.first.touching(self.model, array, one, exact)
+            theirs = self.second.touching(self.model, array, other, exact)
+            if mine is None or theirs is None or not self._is_disjoint(mine, theirs):
+                return False
+        return True
+
+    def _is_disjoint(self, mine: Map, theirs: Map) -> bool:
+        cells = mine.range(), theirs.range()
+        return self.model.solver.ask(
+            lambda: cells[0].is_disjoint(cells[1]), otherwise=False
+        )
+
     def nearest(self, fences: Sequence[Instances]) -> list[Instances]:
         """The fences closest to the groups, which suffice for most proofs."""
         return nearest(self.first.head, self.second.head, fences)

@@ -29,6 +29,15 @@ The key has the values of all that its cells depend on but threads and inner loo
 """
 
 
+CommitState: TypeAlias = tuple[
+    "bytes | None",
+    tuple[Event, ...],
+    tuple[tuple[tuple[Event, ...], bool], ...],
+    frozenset[tuple[Event, int]],
+]
+"""The fields of `CommitGroups` that change, as a value."""
+
+
 @dataclass(slots=True)
 class _Group:
     """Copies that were committed together; waited: for the reads at least."""
@@ -50,6 +59,20 @@ class CommitGroups:
     uncommitted: list[Event] = field(default_factory=list[Event])
     groups: list[_Group] = field(default_factory=list[_Group])
     arrived: dict[Event, int] = field(default_factory=dict[Event, int])
+
+    @property
+    def state(self) -> CommitState:
+        threads = None if self.threads is None else self.threads.tobytes()
+        groups = tuple((group.copies, group.is_waited) for group in self.groups)
+        arrived = frozenset(self.arrived.items())
+        return threads, tuple(self.uncommitted), groups, arrived
+
+    def restore(self, state: CommitState) -> None:
+        threads, uncommitted, groups, arrived = state
+        self.threads = None if threads is None else np.frombuffer(threads, bool)
+        self.uncommitted = list(uncommitted)
+        self.groups = [_Group(copies, is_waited) for copies, is_waited in groups]
+        self.arrived = dict(arrived)
 
     @property
     def under_way(self) -> list[Event]:

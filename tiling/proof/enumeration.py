@@ -13,10 +13,11 @@ left to `races`, which also has the witnesses.  It covers
   (`block_execution`); with them arrays of the whole grid of which each block accesses
   tiles of its own (`cell_owners`).
 
-Parameters, tags and waits on them, other mbarriers, barriers of the grid or of some
-lanes, and unknown trip counts are left to isl.  `Access.must`, ``assumed`` and
-``trusted`` do not matter: every access counts, and an unknown index of an array that is
-written is refused.
+Extents of the grid and trip counts of loops with barriers may depend on parameters.
+Tags and waits on them, other mbarriers, barriers of the grid or of some lanes, and
+other uses of parameters are left to isl.  `Access.must`, ``assumed`` and ``trusted`` do
+not matter: every access counts, and an unknown index of an array that is written is
+refused.
 """
 
 from __future__ import annotations
@@ -157,7 +158,7 @@ def _check_blocks(
     memories = frozenset({"shared", "global"} if tilings else {"shared"})
     program = Program(kernel, arrays, memories, tilings)
     body = program.steps(kernel.body, frozenset(), np.ones(kernel.count, bool))
-    done = BlockExecution(kernel, program.sites, memories)
+    done = BlockExecution(kernel, program.sites, memories, program.period)
     for block in unlike_blocks(kernel, sorted(program.control)):
         done.run(body, block)
 

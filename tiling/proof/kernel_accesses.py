@@ -1,8 +1,8 @@
 """The threads of a kernel and its accesses, for proofs by enumeration.
 
-`KernelAccesses.of` takes a `Scop` whose outermost loops are blocks and threads of known
-extents, and lists every access with the loops and conditions around it.  `points` and
-`holding` enumerate the threads of a block and the iterations of loops as the axes of
+`KernelAccesses.of` takes a `Scop` whose outermost loops are blocks, and threads of
+known extents, and lists every access with the loops and conditions around it.  `points`
+and `held` enumerate the threads of a block and the iterations of loops as the axes of
 NumPy arrays.  Kernels of other shapes raise `UndecidedError`.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from math import prod
 from typing import TypeAlias
 
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from gpucodegen.tiling.model.isl_evaluation import (
     LARGEST,
     Environment,
+    Formula,
     Integers,
     UndecidedError,
     formula,
@@ -83,12 +85,14 @@ class Use:
 class KernelAccesses:
     """The extents of the grid and of a block, and all accesses inside.
 
-    ``body`` is the program of a thread.  Threads are numbered as in `kernel_order`: the
-    outermost thread loop varies fastest.
+    An extent of the grid that is not known is None.  ``parameters`` are integers of any
+    value.  ``body`` is the program of a thread.  Threads are numbered as in
+    `kernel_order`: the outermost thread loop varies fastest.
     """
 
-    blocks: dict[str, int]
+    blocks: dict[str, int | None]
     threads: dict[str, int]
+    parameters: frozenset[str]
     body: tuple[Node, ...]
     arrays: dict[str, Array]
     uses: tuple[Use, ...]
@@ -96,13 +100,13 @@ class KernelAccesses:
     @staticmethod
     def of(scop: Scop) -> KernelAccesses:
         """Raise UndecidedError where the shape of the kernel is not known."""
-        blocks, threads, body = dict[str, int](), dict[str, int](), scop.body
-        if scop.parameters:
-            raise UndecidedError("parameters")
+        blocks, threads, body = dict[str, int | None](), dict[str, int](), scop.body
         while len(body) == 1 and isinstance(body[0], Loop) and _is_fixed(body[0]):
             loop = body[0]
-            extents = threads if loop.role is Role.THREAD else blocks
-            extents[loop.name] = _extent(loop)
+            if loop.role is Role.THREAD:
+                threads[loop.name] = _extent(loop)
+            else:
+                blocks[loop.name] = _extent(loop) if _is_known(loop) else None
             body = loop.body
         if not threads or prod(threads.values()) > MOST_THREADS:
             raise UndecidedError("the number of threads")
@@ -111,12 +115,26 @@ class KernelAccesses:
                 raise UndecidedError(f"loop {node.name}")
         arrays = {array.name: array for array in scop.arrays}
         uses = tuple(uses_in(body))
-        variables = {loop.name for loop in loops(scop.body)}
+        variables = {*scop.parameters, *(loop.name for loop in loops(scop.body))}
         for use in uses:
             local = [name for name, _ in use.access.span]
             if len(set(local) - variables) < len(local):
                 raise UndecidedError("local iterators with names of loops")
-        return KernelAccesses(blocks, threads, body, arrays, uses)
+        parameters = frozenset(scop.parameters)
+        return KernelAccesses(blocks, threads, parameters, body, arrays, uses)
+
+    def extent(self, block: str) -> int:
+        """The extent of the grid along a dimension; raise if it is not known."""
+        extent = self.blocks[block]
+        if extent is None:
+            raise UndecidedError(f"the extent of {block}")
+        return extent
+
+    @property
+    def unknown(self) -> frozenset[str]:
+        """The variables that may have any value: parameters, and blocks of those."""
+        blocks = {name for name, extent in self.blocks.items() if extent is None}
+        return self.parameters | blocks
 
     @property
     def count(self) -> int:
@@ -150,6 +168,10 @@ def _is_fixed(loop: Loop) -> bool:
 
 def _is_counted(loop: Loop) -> bool:
     return bool(loop.lowers and loop.uppers and loop.step > 0) and not loop.opaque
+
+
+def _is_known(loop: Loop) -> bool:
+    return len(loop.uppers) == 1 and loop.uppers[0].isdecimal()
 
 
 def _extent(loop: Loop) -> int:
@@ -202,20 +224,79 @@ def are_updates(uses: Sequence[Use]) -> bool:
     return len(kinds) == 1 and kinds != {""}
 
 
-def points(
-    kernel: KernelAccesses, ranges: Sequence[tuple[str, Integers]]
-) -> tuple[dict[str, Integers], tuple[int, ...]]:
-    """The variables of all threads (axis 0) and ranges (one axis each), the shape."""
-    shape = (kernel.count, *(len(values) for _, values in ranges))
-    if prod(shape) > MOST_POINTS:
-        raise UndecidedError("too many points")
-    inner = (1,) * len(ranges)
-    found = {name: value.reshape(-1, *inner) for name, value in kernel.indices.items()}
-    for axis, (name, values) in enumerate(ranges, 1):
-        found[name] = values.reshape(
-            *(-1 if d == axis else 1 for d in range(len(shape)))
+@dataclass(frozen=True, slots=True)
+class Range:
+    """A loop, whose bounds are the greatest lower and the least upper one."""
+
+    name: str
+    lowers: tuple[Formula, ...]
+    uppers: tuple[Formula, ...]
+    step: int
+
+    @property
+    def bounds(self) -> tuple[Formula, ...]:
+        return *self.lowers, *self.uppers
+
+    def lower(self, values: Environment) -> Integers:
+        found = [np.asarray(bound.value(values)) for bound in self.lowers]
+        return reduce(np.maximum, found)
+
+    def values(self, values: Environment) -> Integers:
+        """The values, if the bounds do not depend on threads."""
+        upper = min(int(bound.value(values)) for bound in self.uppers)
+        return steps(int(self.lower(values)), upper, self.step)
+
+    @staticmethod
+    def of(loop: Loop, fixed: frozenset[str] = frozenset()) -> Range:
+        lowers, uppers = (
+            tuple(formula(text, fixed) for text in texts)
+            for texts in (loop.lowers, loop.uppers)
         )
-    return found, shape
+        return Range(loop.name, lowers, uppers, loop.step)
+
+
+def points(
+    kernel: KernelAccesses,
+    ranges: Sequence[Range],
+    spans: Sequence[tuple[str, Integers]],
+    fixed: Environment,
+) -> tuple[dict[str, int | Integers], Mask]:
+    """The variables of all threads (axis 0), loops and spans (an axis each).
+
+    And which of these points exist.  Bounds of loops may depend on threads, on loops
+    before and on ``fixed`` values.
+    """
+    rank = 1 + len(ranges) + len(spans)
+    found: dict[str, int | Integers] = {
+        name: value.reshape(-1, *(1,) * (rank - 1))
+        for name, value in kernel.indices.items()
+    }
+    found |= fixed
+    mask = np.ones((kernel.count, *(1,) * (rank - 1)), bool)
+    for axis, loop in enumerate(ranges, 1):
+        if any(not bound.variables <= found.keys() for bound in loop.bounds):
+            raise UndecidedError(f"bounds of loop {loop.name}")
+        lower = loop.lower(found)
+        upper = reduce(
+            np.minimum, [np.asarray(bound.value(found)) for bound in loop.uppers]
+        )
+        check_bounds(int(lower.min(initial=0)), int(upper.max(initial=0)))
+        trips = steps(0, int((upper - lower).max(initial=0)), loop.step)
+        value = lower + _along(axis, rank, trips)
+        if mask.size * trips.size > MOST_POINTS:
+            raise UndecidedError("too many points")
+        mask = mask & (value < upper)
+        found[loop.name] = value
+    for axis, (name, values) in enumerate(spans, 1 + len(ranges)):
+        found[name] = _along(axis, rank, values)
+        if mask.size * values.size > MOST_POINTS:
+            raise UndecidedError("too many points")
+        mask = mask & np.ones_like(found[name], bool)
+    return found, mask
+
+
+def _along(axis: int, rank: int, values: Integers) -> Integers:
+    return values.reshape(*(-1 if d == axis else 1 for d in range(rank)))
 
 
 def spans(access: Access) -> list[tuple[str, Integers]]:

@@ -505,7 +505,7 @@ def _most(kernel: KernelAccesses, text: str) -> int:
     used = sorted(bound.variables)
     if not bound.variables <= kernel.blocks.keys():
         raise UndecidedError(text)
-    shape = [kernel.blocks[name] for name in used]
+    shape = [kernel.extent(name) for name in used]
     if prod(shape) > MOST_POINTS:
         raise UndecidedError("too many blocks")
     grid = np.indices(shape, np.int64).reshape(len(used), prod(shape))

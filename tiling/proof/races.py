@@ -49,7 +49,18 @@ from itertools import product
 
 from gpucodegen.tiling.model.isl import Limits, Map
 from gpucodegen.tiling.model.relations import Doubt, Instances, Model
-from gpucodegen.tiling.model.scop import Barrier, GroupWait, Role, Statement, Wait
+from gpucodegen.tiling.model.scop import (
+    Barrier,
+    GroupWait,
+    If,
+    Loop,
+    Node,
+    Role,
+    Scop,
+    Statement,
+    Wait,
+    statements,
+)
 from gpucodegen.tiling.proof.async_copies import CommitGroups, Transfers, abandoned
 from gpucodegen.tiling.proof.conflicts import (
     Detail,
@@ -113,6 +124,38 @@ def races(model: Model, decided: frozenset[str] = frozenset()) -> tuple[Race, ..
         *unfinished_copies(model),
         *_conflicting(model, decided),
     )
+
+
+def without(scop: Scop, decided: frozenset[str]) -> Scop:
+    """A kernel without the accesses to ``decided`` arrays, which `races` leaves out.
+
+    Statements that have no others go with them.  Copies, and all of kernels with
+    mbarriers, stay: other rules are about them.
+    """
+    if any(statement.phase for statement in statements(scop.body)):
+        return scop
+    return replace(scop, body=_without(scop.body, decided))
+
+
+def _without(body: tuple[Node, ...], decided: frozenset[str]) -> tuple[Node, ...]:
+    return tuple(kept for node in body for kept in _node_without(node, decided))
+
+
+def _node_without(node: Node, decided: frozenset[str]) -> Iterator[Node]:
+    match node:
+        case Loop(body=body):
+            yield replace(node, body=_without(body, decided))
+        case If(body=body, orelse=orelse):
+            orelse = _without(orelse, decided)
+            yield replace(node, body=_without(body, decided), orelse=orelse)
+        case Statement(accesses=accesses) if accesses and not (
+            node.tag or node.grouped or node.bulk or node.joined
+        ):
+            kept = tuple(a for a in accesses if a.array not in decided)
+            if kept:
+                yield replace(node, accesses=kept)
+        case _:
+            yield node
 
 
 PROOF = Limits(2_000_000, 128_000_000)
@@ -223,8 +266,13 @@ def _any(fence: Instances) -> bool:
     return True
 
 
+def _none(fence: Instances) -> bool:
+    del fence
+    return False
+
+
 _RULES = {
-    "blocks": ("two blocks use one cell", GroupPair.across_blocks, _any),
+    "blocks": ("two blocks use one cell", GroupPair.across_blocks, _none),
     "grid": (
         "no barrier of the grid orders two blocks",
         GroupPair.unordered_blocks,
@@ -258,16 +306,25 @@ def _broken_rules(pair: GroupPair, array: str, *, symmetric: bool) -> Iterator[R
         rules.insert(0, "blocks")
     memory = "shared" if is_shared else "global"
     fences = [f for f in pair.fences if _orders(f, memory)]
+    sufficient = None
     for rule in rules:
         reason, broken, counts = _RULES[rule]
         fenced = replace(pair, fences=[f for f in fences if counts(f)])
         near = replace(fenced, fences=pair.nearest(fenced.fences))
-        less = (
+        is_same = len(near.fences) == len(fenced.fences)
+        details = sorted(_supersets(pair), key=lambda d, s=sufficient: d is not s)
+        less = [
             replace(few, detail=detail)
-            for few in (near, fenced)
-            for detail in _supersets(pair)
-        )
-        if not any(p.proven(partial(_breaking, p, broken, array)) for p in less):
+            for few in ((fenced,) if is_same else (near, fenced))
+            for detail in details
+        ]
+        for number, p in enumerate(less):
+            if pair.proven(partial(_breaking, p, broken, array)):
+                sufficient = p.detail
+                break
+            if not number and pair.is_apart(array):
+                return
+        else:
             query = partial(_breaking, fenced, broken, array)
             yield from _unproven(fenced, rule, reason, query)
 

@@ -28,7 +28,13 @@ from gpucodegen.tiling.model.isl import IN, OUT, PARAM, Map
 from gpucodegen.tiling.model.isl_forms import linear_function
 from gpucodegen.tiling.proof.dependences import Dependence
 from gpucodegen.tiling.proof.legality import Refusal
-from gpucodegen.tiling.schedule.schedule import Schedule, UnitNest, compact, padded
+from gpucodegen.tiling.schedule.schedule import (
+    Schedule,
+    Unit,
+    UnitNest,
+    compact,
+    padded,
+)
 
 
 class Parallel(Enum):
@@ -182,7 +188,7 @@ def schedule_steps(nest: UnitNest) -> Schedule | Refusal:
     >>> schedule_steps(UnitNest(built, dependences(built), units)).times
     {'S': ('j', 'i', '1'), 'D': ('i', '1', '0')}
     """
-    loops = _OwnLoops(nest)
+    loops = _OwnLoops(nest, tuple(nest.ordered()))
     rows: list[Chosen] = []
     while (outer := loops.uncrossed(rows)) is not None:
         rows.append(outer)
@@ -199,6 +205,7 @@ class _OwnLoops:
     """The effect of chosen loops on the dependences of a nest; answers are cached."""
 
     nest: UnitNest
+    ordered: Sequence[tuple[Dependence, Unit, Unit]]
     known: dict[tuple[int, str, str], tuple[bool, bool, bool]] = field(
         default_factory=dict[tuple[int, str, str], tuple[bool, bool, bool]]
     )
@@ -214,11 +221,22 @@ class _OwnLoops:
     def carrying(self, taken: list[Chosen]) -> Chosen | None:
         """Remaining loops that carry most dependences and reverse none."""
         best, most = None, 0
+        between: dict[tuple[str, str], list[int]] = {}
+        for number, (_, source, sink) in enumerate(self.ordered):
+            between.setdefault((source.name, sink.name), []).append(number)
+        totals: dict[tuple[str, str, str, str], tuple[int, bool]] = {}
         for chosen in self._choices(taken):
-            effects = list(self._effects(chosen))
-            count = sum(not same for _, _, same in effects)
-            if count > most and not any(before for _, before, _ in effects):
-                best, most = chosen, count
+            carried, reverses = 0, False
+            for (source, sink), numbers in between.items():
+                key = source, sink, chosen[source], chosen[sink]
+                if key not in totals:
+                    effects = [self._effect_of(n, chosen) for n in numbers]
+                    count = sum(not same for _, _, same in effects)
+                    totals[key] = count, any(before for _, before, _ in effects)
+                carried += totals[key][0]
+                reverses |= totals[key][1]
+            if carried > most and not reverses:
+                best, most = chosen, carried
         return best
 
     def _choices(self, taken: list[Chosen]) -> Iterator[Chosen]:
@@ -236,12 +254,16 @@ class _OwnLoops:
 
     def _effects(self, chosen: Chosen) -> Iterator[tuple[bool, bool, bool]]:
         """Per dependence: whether parts of it go forward, backward, or neither."""
-        for number, (dependence, source, sink) in enumerate(self.nest.ordered()):
-            ends = chosen[source.name], chosen[sink.name]
-            key = (number, *ends)
-            if key not in self.known:
-                self.known[key] = self._effect(dependence, *ends)
-            yield self.known[key]
+        for number in range(len(self.ordered)):
+            yield self._effect_of(number, chosen)
+
+    def _effect_of(self, number: int, chosen: Chosen) -> tuple[bool, bool, bool]:
+        dependence, source, sink = self.ordered[number]
+        ends = chosen[source.name], chosen[sink.name]
+        key = (number, *ends)
+        if key not in self.known:
+            self.known[key] = self._effect(dependence, *ends)
+        return self.known[key]
 
     def _effect(
         self, dependence: Dependence, source: str, sink: str

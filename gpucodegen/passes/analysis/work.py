@@ -103,6 +103,37 @@ def total_work(
     return sum(amounts)
 
 
+def executions(
+    operations: Sequence[Operation], middles: Middles
+) -> dict[int, int] | None:
+    """Executions of each operation without regions, by its identity.
+
+    None where an extent is unknown.
+    """
+    counts: dict[int, int] = {}
+    for op in operations:
+        middles = _after(op, middles)
+        found = _executions_in(op, middles)
+        if found is None:
+            return None
+        for key, count in found.items():
+            counts[key] = counts.get(key, 0) + count
+    return counts
+
+
+def _executions_in(op: Operation, middles: Middles) -> dict[int, int] | None:
+    if op.name in _UNCOUNTED:
+        return None
+    if op.name != "affine.for":
+        nested = [o for r in op.regions for b in r.blocks for o in b.operations]
+        return executions(nested, middles) if nested else {id(op): 1}
+    run = iterations(op, middles)
+    once = executions(op.body.operations[:-1], inside(op, middles))
+    if run is None or once is None:
+        return None
+    return {key: len(run) * count for key, count in once.items()}
+
+
 def _range(loop: affine.For, middles: Middles) -> tuple[int, int] | None:
     lower = _values(loop.lower_map, loop.lower_operands, middles)
     upper = _values(loop.upper_map, loop.upper_operands, middles)

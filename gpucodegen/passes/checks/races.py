@@ -51,7 +51,7 @@ from gpucodegen.tiling.proof.dependences import dependences
 from gpucodegen.tiling.proof.enumeration import proven
 from gpucodegen.tiling.proof.liveness import LoopKind, loop_verdicts, nested_loops
 from gpucodegen.tiling.proof.mbarriers import NotModelledError
-from gpucodegen.tiling.proof.races import PROOF, Race, races, unfinished_copies
+from gpucodegen.tiling.proof.races import PROOF, Race, races, unfinished_copies, without
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def _broken_rules(
     op: Operation, lifted: Lifted, decided: frozenset[str]
 ) -> Iterator[errors.CompileError]:
     """The errors that isl finds; ``decided``: arrays that break no rule."""
-    built = model(lifted.scop, PROOF)
+    built = model(without(lifted.scop, decided), PROOF)
     found = races(built, decided)
     for race in sorted(found, key=lambda r: r.witness is None):
         if race.rule != "unfinished":

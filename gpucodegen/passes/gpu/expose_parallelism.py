@@ -154,9 +154,12 @@ def _best(
     analysis = analyse([op], context, surroundings)
     if needs_block(op) or _multiplies(op, analysis, context, surroundings):
         return [op]
-    orders = [[op]]
-    if _depth(op) > DEEPEST or _is_good(op, context, surroundings, device):
+    if _depth(op) > DEEPEST:
         return [op]
+    textual = _clocks(op, context, surroundings, device, analysis)
+    if textual <= ENOUGH * _least_clocks(op, device):
+        return [op]
+    orders: list[Operations] = []
     for plan in _PLANS:
         made = reordered(op, context, surroundings, plan)
         if not isinstance(made, Refusal):
@@ -164,12 +167,15 @@ def _best(
 
     def cost(operations: Operations) -> float:
         given = [*context, *(o for o in operations if not o.regions)]
-        found = sum(
-            _clocks(o, given, surroundings, device) for o in operations if o.regions
+        return sum(
+            _clocks(o, given, surroundings, device, analyse([o], given, surroundings))
+            for o in operations
+            if o.regions
         )
-        return found if operations[0] is op else found / GAIN
 
-    return min(orders, key=cost)
+    costs = [cost(order) / GAIN for order in orders]
+    least = min(costs, default=textual)
+    return orders[costs.index(least)] if least < textual else [op]
 
 
 def _depth(op: Operation) -> int:
@@ -178,17 +184,10 @@ def _depth(op: Operation) -> int:
     return max(inner, default=0) + (op.name == "affine.for")
 
 
-def _is_good(
-    op: Operation,
-    context: Sequence[Operation],
-    surroundings: Surroundings,
-    device: GpuDevice,
-) -> bool:
-    """Whether the device is fully used, so no order is expected to be much better."""
-    work = _work(op, {})
+def _least_clocks(op: Operation, device: GpuDevice) -> float:
+    """Clock cycles where all lanes of the device are used."""
     lanes = SCHEDULERS * WARP * device.processors
-    least = START * device.clock + work / lanes
-    return _clocks(op, context, surroundings, device) <= ENOUGH * least
+    return START * device.clock + _work(op, {}) / lanes
 
 
 def _work(op: Operation, middles: Middles) -> int:
@@ -232,11 +231,12 @@ def _clocks(
     context: Sequence[Operation],
     surroundings: Surroundings,
     device: GpuDevice,
+    analysis: NestAnalysis,
 ) -> float:
     """Estimated clock cycles of the kernels of a nest."""
-    whole, analysis = distributed(op, context, surroundings)
-    best = step_clocks(Steps(analysis).of([whole]), device=device)
-    if found := lane_programs(op, context, surroundings):
+    whole, apart = distributed(op, context, surroundings, analysis)
+    best = step_clocks(Steps(apart).of([whole]), device=device)
+    if found := lane_programs(op, context, surroundings, analysis):
         plan = plan_lanes(found.number, found.neighbours, found.steps, device=device)
         best = min(best, lane_clocks(plan, found.number, found.steps, device))
     return START * device.clock + best

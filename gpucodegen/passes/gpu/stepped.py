@@ -19,6 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from math import prod
+from typing import TypeAlias
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.memref.layouts import strided_form
@@ -28,10 +29,10 @@ from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.analysis.work import (
     Middles,
+    executions,
     expected_work,
     inside,
     iterations,
-    total_work,
 )
 from gpucodegen.passes.contraction.gpu.axes import paying_contraction
 from gpucodegen.passes.contraction.operands import coefficients, is_linear
@@ -151,21 +152,30 @@ class Steps:
     def of(self, operations: Sequence[Operation]) -> list[Step]:
         """The steps of a program, in the mean over the parts of its outermost loops."""
         made = {v: op for o in operations for op in o.walk() for v in op.results}
+        strides: Strides = {}
         seen = (
-            [step for op in operations for step in self._found([op], part, made)]
+            [
+                step
+                for op in operations
+                for step in self._found([op], part, made, strides)
+            ]
             for part in range(PARTS)
         )
         return [mean_step(each) for each in zip(*seen, strict=True)]
 
     def _found(
-        self, operations: Sequence[Operation], part: int, made: Definitions
+        self,
+        operations: Sequence[Operation],
+        part: int,
+        made: Definitions,
+        strides: Strides,
     ) -> Iterator[Step]:
         """The steps of operations, in one part of the outermost loop."""
         for op in operations:
             given: Middles = dict.fromkeys(_open(op), self.assumed)
             is_loop = op.name == "affine.for"
             middles = inside(op, given, part, PARTS) if is_loop else given
-            yield from self._walked(op, _Place(middles, made))
+            yield from self._walked(op, _Place(middles, made, strides))
 
     def _walked(self, op: Operation, place: _Place) -> Iterator[Step]:
         chain = spreadable_chain(op, self.analysis)
@@ -215,39 +225,49 @@ class Steps:
         place: _Place,
     ) -> Step:
         middles = place.middles
-        leading = {id(op) for op in _leading(body)}
-        waits = total_work(body, middles, lambda o: int(id(o) in leading))
+        counts = executions(body, middles) or {}
+        waits = sum(counts.get(id(op), 0) for op in _leading(body))
         accesses = (o for op in body for o in op.walk() if o.name in ACCESSES)
         return Step(
             extents,
             sum(expected_work(op, middles) or 1 for op in body),
-            max(1, waits or 1),
-            tuple(self._access(o, body, along, place) for o in accesses),
+            max(1, waits),
+            tuple(
+                Access(
+                    place.stride(o, along),
+                    place.stride(o, self.across),
+                    counts.get(id(o)) or 1,
+                )
+                for o in accesses
+            ),
             times=place.times,
         )
 
-    def _access(
-        self,
-        op: Operation,
-        body: Sequence[Operation],
-        along: Value | None,
-        place: _Place,
-    ) -> Access:
-        strides = [
-            0 if value is None else byte_stride(op, value, place.made)
-            for value in (along, self.across)
-        ]
-        times = total_work(body, place.middles, lambda o: int(o is op))
-        return Access(strides[0], strides[1], times or 1)
+
+Strides: TypeAlias = dict[tuple[int, Value], int | None]
+"""`byte_stride` by the identity of the access and the variable."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Known values at an operation, and its execution count."""
+    """Known values at an operation, and its execution count.
+
+    ``strides``: those that are computed, of all places.
+    """
 
     middles: Middles
     made: Definitions
+    strides: Strides
     times: float = 1
+
+    def stride(self, access: Operation, along: Value | None) -> int | None:
+        """`byte_stride`, 0 along no variable."""
+        if along is None:
+            return 0
+        key = id(access), along
+        if key not in self.strides:
+            self.strides[key] = byte_stride(access, along, self.made)
+        return self.strides[key]
 
     def inside(self, op: Operation) -> _Place:
         """In the body of an ``affine.for``; a known variable stays."""
@@ -294,7 +314,8 @@ def map_stepped_loop(nest: Nest) -> list[Operation] | None:
         return None
     if op.name != "affine.for" or op.results or not is_plain(op, nest.analysis):
         return None
-    made, _ = distributed(op, nest.context, nest.mapper.surroundings)
+    surroundings = nest.mapper.surroundings
+    made, _ = distributed(op, nest.context, surroundings, nest.analysis)
     nest = nest.of(made)
     if nest.mapper.contractions and _multiplies(nest.op, nest.analysis):
         return None
@@ -311,13 +332,14 @@ def distributed(
     op: Operation,
     context: Sequence[Operation],
     surroundings: Surroundings,
+    analysis: NestAnalysis,
     around: int = 0,
 ) -> tuple[Operation, NestAnalysis]:
     """The nest with parallel loops around parallel loops distributed.
 
     An outermost loop stays one, as do the loops ``around`` separate programs.
+    ``analysis``: of the nest; the new one is returned.
     """
-    analysis = analyse([op], context, surroundings)
     for _ in range(ROUNDS):
         is_whole = not around and spreadable_chain(op, analysis)
         made = op if is_whole else _distributed(op, analysis, around)
@@ -439,7 +461,8 @@ def map_lane_groups(nest: Nest) -> list[Operation] | None:
     """A kernel with a thread group per iteration; None where a thread is better."""
     if not nest.mapper.time_tiles:
         return None
-    found = lane_programs(nest.op, nest.context, nest.mapper.surroundings)
+    surroundings = nest.mapper.surroundings
+    found = lane_programs(nest.op, nest.context, surroundings, nest.analysis)
     if found is None:
         return None
     plan = plan_lanes(
@@ -453,16 +476,22 @@ def map_lane_groups(nest: Nest) -> list[Operation] | None:
 
 
 def lane_programs(
-    op: Operation, context: Sequence[Operation], surroundings: Surroundings
+    op: Operation,
+    context: Sequence[Operation],
+    surroundings: Surroundings,
+    analysis: NestAnalysis,
 ) -> LanePrograms | None:
-    """The programs of a nest, if there are parallel loops inside of sequential ones."""
-    analysis = analyse([op], context, surroundings)
+    """The programs of a nest, if there are parallel loops inside of sequential ones.
+
+    ``analysis``: of the nest.
+    """
     outer = parallel_chain(op, analysis, len(THREADS))
     if not outer or any(len(loop.uppers) > 1 for loop in outer):
         return None
     if any(loop.operation.name != "affine.for" for loop in outer):
         return None
-    op, analysis = distributed(op, context, surroundings, around=len(outer))
+    around = len(outer)
+    op, analysis = distributed(op, context, surroundings, analysis, around)
     chain = parallel_chain(op, analysis, len(outer))
     body = inner_operations(chain[-1].operation)
     counts = [trip_count(loop).constant for loop in chain]

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from math import ceil, gcd
 
 from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP
@@ -42,6 +42,11 @@ def wavefronts(addresses: Sequence[int], width: int, *, merged: bool = True) -> 
     >>> wavefronts(pairs, 16), wavefronts(pairs, 16, merged=False)
     (2, 4)
     """
+    return _wavefronts(tuple(addresses), width, merged=merged)
+
+
+@lru_cache(maxsize=1 << 12)
+def _wavefronts(addresses: tuple[int, ...], width: int, *, merged: bool) -> int:
     phases = max(width // WORD, 1)
     if merged and phases > 1 and any(_shared(addresses, by) for by in (1, 2)):
         phases //= 2
@@ -186,17 +191,7 @@ class TileCopy:
         >>> TileCopy(128, 16, 256, False, 4, 1, 128).turns(4)
         4
         """
-        lanes = min(WARP, self.threads, self.chunks)
-        places = [self.place(chunk) for chunk in range(lanes)]
-        rows = [self.cell(term, at) for term, at in places]
-        starts = [(row * self.lead + at) * element for row, at in rows]
-        if not self.is_turned:
-            return wavefronts(starts, self.width * element)
-        row = self.lead * element
-        return sum(
-            wavefronts([start + n * row for start in starts], element)
-            for n in range(self.width)
-        )
+        return _store_turns(self, element)
 
     def touched(self, unit: int, element: int, grain: int) -> float:
         """The mean number of ``unit`` bytes, sectors or lines, that the copies request.
@@ -212,6 +207,21 @@ class TileCopy:
         run = lanes * self.width * element
         each = -(-run // unit) if grain >= ROW else (run + unit - grain) / unit
         return self.chunks / lanes * each
+
+
+@lru_cache(maxsize=1 << 12)
+def _store_turns(copy: TileCopy, element: int) -> int:
+    lanes = min(WARP, copy.threads, copy.chunks)
+    places = [copy.place(chunk) for chunk in range(lanes)]
+    rows = [copy.cell(term, at) for term, at in places]
+    starts = [(row * copy.lead + at) * element for row, at in rows]
+    if not copy.is_turned:
+        return wavefronts(starts, copy.width * element)
+    row = copy.lead * element
+    return sum(
+        wavefronts([start + n * row for start in starts], element)
+        for n in range(copy.width)
+    )
 
 
 def copied_width(width: int, *, turned: bool, is_direct: bool) -> int:

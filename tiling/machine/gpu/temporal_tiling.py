@@ -166,11 +166,7 @@ class TimeTiles:
     @property
     def turns(self) -> int:
         """Shared-memory wavefronts in which a warp reaches one word of each chunk."""
-        return turns(
-            self.core[-1] // self.chunk[-1],
-            self.chunk[-1],
-            prod(self.chunk[-2:-1]) * self.stored[-1] % BANKS,
-        )
+        return _tile_turns(self.core, self.chunk, self.stored[-1])
 
     @property
     def box(self) -> tuple[int, ...]:
@@ -197,7 +193,18 @@ def tiles_of(
     >>> tiles_of(jacobi_1d(), 4, (254,), (1,)).tile
     (240,)
     """
-    halo, rim = list(problem.halo(steps)), problem.rim
+    return _tiles_around(problem.rim, problem.halo(steps), steps, core, chunk)
+
+
+def _tiles_around(
+    rim: tuple[Sides, ...],
+    around: tuple[Sides, ...],
+    steps: int,
+    core: Sequence[int],
+    chunk: Sequence[int],
+) -> TimeTiles | None:
+    """`tiles_of`; ``around``: the cells that a tile needs for these steps."""
+    halo = list(around)
     whole = tuple(ceil_div(e, c) * c for e, c in zip(core, chunk, strict=True))
     box = [e + r.below + r.above for e, r in zip(whole, rim, strict=True)]
     tile = [e - s.below - s.above for e, s in zip(box, halo, strict=True)]
@@ -208,11 +215,17 @@ def tiles_of(
     chunks = prod(map(ceil_div, whole, chunk))
     rounds = ceil_div(chunks, THREADS[-1])
     threads = ceil_div(ceil_div(chunks, rounds), WARP) * WARP
-    padded = (
-        TimeTiles(steps, whole, tuple(chunk), rim, tuple(halo), threads, padding)
-        for padding in range(MOST_PADDING + 1 if len(chunk) > 1 else 1)
+    padding = min(
+        range(MOST_PADDING + 1 if len(chunk) > 1 else 1),
+        key=lambda padding: _tile_turns(whole, chunk, box[-1] + padding),
     )
-    return min(padded, key=lambda tiles: tiles.turns)
+    return TimeTiles(steps, whole, tuple(chunk), rim, tuple(halo), threads, padding)
+
+
+def _tile_turns(core: Sequence[int], chunk: Sequence[int], row: int) -> int:
+    """`turns` of the chunks of a tile with rows of ``row`` words."""
+    next_row = prod(chunk[-2:-1]) * row % BANKS
+    return turns(core[-1] // chunk[-1], chunk[-1], next_row)
 
 
 @cache
@@ -285,14 +298,15 @@ def candidates(problem: TimeProblem) -> Iterator[TimeTiles]:
     """Tiles that fit into shared memory."""
     most = STATIC_SHARED // sum(problem.element_bytes)
     for steps, chunk in product(STEPS, CHUNKS.get(problem.rank, ())):
-        around = [s.below + s.above for s in problem.halo(steps)]
+        halo = problem.halo(steps)
+        around = [s.below + s.above for s in halo]
         rim = [s.below + s.above for s in problem.rim]
         again = [a - r for a, r in zip(around, rim, strict=True)]
         for threads in THREADS:
             for core in _cores(threads, chunk, again):
                 if prod(e + r for e, r in zip(core, rim, strict=True)) > most:
                     continue
-                tiles = tiles_of(problem, steps, core, chunk)
+                tiles = _tiles_around(problem.rim, halo, steps, core, chunk)
                 if tiles is None or prod(tiles.stored) > most:
                     continue
                 if prod(tiles.core) <= MOST_AGAIN * prod(tiles.tile):

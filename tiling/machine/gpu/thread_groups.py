@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import combinations, pairwise
 from math import ceil, prod
 
@@ -113,12 +114,17 @@ class Access:
         """
         if self.along is None or self.across is None:
             return lanes * neighbours
-        starts = {
-            (n * self.along + lane * self.across) // SECTOR
-            for n in range(neighbours)
-            for lane in range(lanes)
-        }
-        return len(starts)
+        return _sectors(self.along, self.across, neighbours, lanes)
+
+
+@lru_cache(maxsize=1 << 12)
+def _sectors(along: int, across: int, neighbours: int, lanes: int) -> int:
+    starts = {
+        (n * along + lane * across) // SECTOR
+        for n in range(neighbours)
+        for lane in range(lanes)
+    }
+    return len(starts)
 
 
 @dataclass(frozen=True, slots=True)
