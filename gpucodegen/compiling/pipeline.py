@@ -74,7 +74,9 @@ from gpucodegen.passes.prepare.specialize import (
 from gpucodegen.passes.prepare.stablehlo.convert import StablehloToLinalg
 from gpucodegen.passes.prepare.tensors.bufferize import Bufferize
 from gpucodegen.passes.prepare.tensors.forall_to_loops import ForallToLoops
+from gpucodegen.passes.prepare.tensors.scalarize import ScalarizeTensors
 from gpucodegen.passes.prepare.tosa.convert import TosaToLinalg
+from gpucodegen.passes.prepare.uplift_while import UpliftWhile
 from gpucodegen.passes.prepare.vectors.vectors_to_memory import VectorsToMemory
 from gpucodegen.passes.prepare.widen_integers import WidenIntegers
 
@@ -127,10 +129,11 @@ def _memory(r: Request) -> Sequence[ModulePass]:
 
 
 def _tensors(r: Request) -> Sequence[ModulePass]:
+    scalars = [ScalarizeTensors(), UpliftWhile()]
     named = [ElementwiseToLinalg(), VectorContract(), Specialize(r.function, r.types)]
     several = [DecomposeSoftmax(), DecomposeWinograd(), DecomposeWindows()]
     buffers = [FuseTensors(), Bufferize(), HoistGlobals(), ForallToLoops()]
-    return [*named, *several, Generalize(), *buffers]
+    return [*scalars, *named, *several, Generalize(), *buffers]
 
 
 def _loops(r: Request) -> Sequence[ModulePass]:
