@@ -3,7 +3,7 @@
 Contractions are found first among the nests of a list, with the nests that their
 kernels absorb (`contraction.fusion_groups`).  Every other nest is mapped by the first
 entry of `KINDS` that accepts it, a function from a `Nest` to its launches or None; a
-nest that no kind accepts runs in one thread.  Loops around calls or unknown operations
+nest without parallel work runs in one thread.  Loops around calls or unknown operations
 stay on the host.  The kinds, in order:
 
 - `map_block_program`: user-written shared memory or asynchronous copies; a block per
@@ -18,7 +18,8 @@ stay on the host.  The kinds, in order:
 - `map_parallel_loops`: other parallel loops; a thread per iteration, innermost along x
 - `map_stencil_sweeps`: stencils in a time loop, several time steps per launch
 - `map_stepped_loop`: sequential loops around parallel ones; one kernel with barriers
-- `map_host_loop`: a sequential loop that stays on the host, around kernels
+
+A sequential loop of no kind stays on the host, around the kernels of its body.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from typing import ClassVar
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.gcg import BULK_ROW_CHOICES, with_bulk_rows
+from gpucodegen.dialects.gpu import known_block, most_blocks
 from gpucodegen.dialects.shared.dma import STARTS
 from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.attributes import IntegerAttr, UnitAttr
@@ -37,6 +39,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.lifting.accesses import TAKES_SHAPE
 from gpucodegen.passes.analysis.queries import analyse
+from gpucodegen.passes.analysis.work import iteration_work
 from gpucodegen.passes.contraction.fusion_groups import (
     FusionGroups,
     FusionMember,
@@ -64,7 +67,6 @@ from gpucodegen.passes.gpu.elementwise import map_elementwise
 from gpucodegen.passes.gpu.nest_mapping import (
     LOOPS,
     Nest,
-    map_host_loop,
     map_parallel_loops,
 )
 from gpucodegen.passes.gpu.privatized_histograms import map_histograms
@@ -116,9 +118,11 @@ KINDS: tuple[Kind, ...] = (
     map_parallel_loops,
     map_stencil_sweeps,
     map_stepped_loop,
-    map_host_loop,
 )
-"""The kinds in the order in which they are tried; other nests run in one thread."""
+"""The kinds in the order in which they are tried.
+
+Other loops stay on the host or run in one thread.
+"""
 
 
 @dataclass(slots=True)
@@ -254,7 +258,25 @@ class GpuMapper:
             mapped = kind(nest)
             if mapped is not None:
                 return mapped
-        return self._single_thread([nest.op], nest.op.results)
+        mapped = self._host_loop(nest)
+        return mapped or self._single_thread([nest.op], nest.op.results)
+
+    def _host_loop(self, nest: Nest) -> list[Operation] | None:
+        """The loop itself, with kernels in its body, one of them with more threads.
+
+        One thread runs the loop instead where that is less than the launches.
+        """
+        if nest.op.name == "affine.parallel":
+            return None
+        before = len(self.kernels)
+        loop = self._branches(nest.op, nest.context)
+        launches = sum(op.name == "gpu.launch_func" for op in loop.walk())
+        work = iteration_work(nest.op)
+        is_short = work is not None and work <= LAUNCH_WORK * launches
+        if not is_short and any(map(_has_threads, self.kernels[before:])):
+            return [loop]
+        del self.kernels[before:]
+        return None
 
     def _single_thread(
         self, operations: Sequence[Operation], results: Sequence[Value]
@@ -307,9 +329,20 @@ def _may_go_before(op: Operation) -> bool:
     return is_pure or op.name in ALLOCATIONS
 
 
+def _has_threads(kernel: Operation) -> bool:
+    return not {*known_block(kernel), *most_blocks(kernel)} <= {1}
+
+
 def _holds_launch(op: Operation) -> bool:
     return any(inner.name == "gpu.launch" for inner in op.walk())
 
+
+LAUNCH_WORK = 256
+"""Operations of one thread that take about as long as a launch (`estimate.START`).
+
+Each is taken as 10 nanoseconds: dependent operations take 4 clocks, loads from the L1
+cache 30 and more.
+"""
 
 _AROUND_NESTS = frozenset({"affine.if", "scf.execute_region", "scf.if"})
 
