@@ -88,6 +88,46 @@ PAIR = """func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   return %r#1 : tensor<2xf32>
 }"""
 """Two numbers: launches would take longer than the work."""
+DECAY = """func.func @main(%x: tensor<4096xf32>, %a: tensor<f32>) -> tensor<4096xf32> {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %r:3 = stablehlo.while(%i = %zero, %v = %x, %w = %a)
+      : tensor<i32>, tensor<4096xf32>, tensor<f32>
+    cond {
+      %n = stablehlo.constant dense<9> : tensor<i32>
+      %least = stablehlo.constant dense<0.01> : tensor<f32>
+      %less = stablehlo.compare LT, %i, %n, SIGNED
+        : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      %more = stablehlo.compare GT, %w, %least, FLOAT
+        : (tensor<f32>, tensor<f32>) -> tensor<i1>
+      %both = stablehlo.and %less, %more : tensor<i1>
+      stablehlo.return %both : tensor<i1>
+    } do {
+      %b = stablehlo.broadcast_in_dim %w, dims = [] : (tensor<f32>) -> tensor<4096xf32>
+      %y = stablehlo.multiply %v, %b : tensor<4096xf32>
+      %low = stablehlo.constant dense<0.0> : tensor<f32>
+      %m = stablehlo.reduce(%y init: %low) applies stablehlo.add
+        across dimensions = [0] : (tensor<4096xf32>, tensor<f32>) -> tensor<f32>
+      %k = stablehlo.constant dense<4096.0> : tensor<f32>
+      %q = stablehlo.divide %m, %k : tensor<f32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %n = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %n, %y, %q : tensor<i32>, tensor<4096xf32>, tensor<f32>
+    }
+  return %r#1 : tensor<4096xf32>
+}"""
+"""A number of each iteration decides about the next one."""
+SUMS = """func.func @main(%k: tensor<512x1xi32>, %x: tensor<512xf32>) -> tensor<8xf32> {
+  %z = stablehlo.constant dense<0.0> : tensor<8xf32>
+  %r = "stablehlo.scatter"(%z, %k, %x) <{scatter_dimension_numbers =
+      #stablehlo.scatter<inserted_window_dims = [0],
+      scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}> ({
+    ^bb0(%old: tensor<f32>, %new: tensor<f32>):
+      %s = stablehlo.add %old, %new : tensor<f32>
+      stablehlo.return %s : tensor<f32>
+    }) : (tensor<8xf32>, tensor<512x1xi32>, tensor<512xf32>) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}"""
+"""Sums by key."""
 X = np.random.default_rng(5).random((34, 34), "f4")
 
 
@@ -128,7 +168,8 @@ def test_a_loop_that_data_ends(target: str) -> None:
 def test_the_host_runs_a_loop_that_data_ends() -> None:
     found = launches(HALVES)
     assert {name for launch in found for name, _ in launch.loops} == {"scf.while"}
-    assert not any(launch.is_alone for launch in found)
+    assert max(launch.threads or 0 for launch in found) > 1000
+    assert all((launch.operations or 0) < 9 for launch in found if launch.is_alone)
 
 
 def test_little_work_stays_in_one_thread() -> None:
@@ -137,3 +178,27 @@ def test_little_work_stays_in_one_thread() -> None:
     assert not found.loops
     explained = str(gcg.explain(PAIR, targets=["cuda"]))
     assert "one thread runs about" in explained
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_number_that_decides(target: str) -> None:
+    x = np.full(4096, 0.5, "f4")
+    found = gcg.compile(DECAY, target=target).main(x, np.float32(0.5))
+    # Means 1/4, 1/16 and 1/256: each is the next factor.
+    np.testing.assert_array_equal(found, np.full(4096, 1 / 256, "f4"))
+
+
+def test_one_element_is_read_in_an_iteration() -> None:
+    program = gcg.compile(DECAY, target="cuda")
+    program.stages("main")
+    host = program.source("main").partition("\ndef main_k0")[0]
+    loop = host.partition("while True")[2].partition("return")[0]
+    assert loop.count("rt.load(") == 1
+    assert "rt.store(" not in loop
+
+
+def test_sums_by_key_are_parallel() -> None:
+    assert not any(launch.is_alone for launch in launches(SUMS))
+    keys = np.arange(512, dtype="i4")[:, None] % 9
+    found = gcg.compile(SUMS, target="sim").main(keys, np.ones(512, "f4"))
+    np.testing.assert_array_equal(found, np.bincount(keys[:, 0])[:8])

@@ -71,6 +71,7 @@ from gpucodegen.passes.gpu.nest_mapping import (
 )
 from gpucodegen.passes.gpu.privatized_histograms import map_histograms
 from gpucodegen.passes.gpu.reductions import map_reductions
+from gpucodegen.passes.gpu.scalar_steps import Steps, with_scalar_steps
 from gpucodegen.passes.gpu.stencil_sweeps import map_stencil_sweeps
 from gpucodegen.passes.gpu.stepped import map_lane_groups, map_stepped_loop
 from gpucodegen.passes.gpu.transposes import map_transposes
@@ -130,7 +131,7 @@ class GpuMapper:
     """Maps one function; collects its kernels and their possible plans.
 
     ``uses``: use count of each value of the function.  ``loads``: how kernels get the
-    vectors of earlier ones.
+    vectors of earlier ones.  ``depth``: the number of host loops around.
     """
 
     module: str
@@ -147,6 +148,7 @@ class GpuMapper:
     plans: Menus = field(default_factory=Menus)
     kernels: list[Operation] = field(default_factory=list[Operation])
     loads: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
+    depth: int = 0
 
     @property
     def device(self) -> GpuDevice:
@@ -159,9 +161,19 @@ class GpuMapper:
         """Host operations for a straight list of operations."""
         members: list[FusionMember] = []
         before, run = list(context), list[Operation]()
+        steps: Steps = {}
+        if self.depth:
+            operations, steps = with_scalar_steps(operations)
+        skipped = {op for step in steps.values() for op in step[1:]}
         groups = spans(operations)
         for at, (op, *others) in enumerate(groups):
             made = {value for member in run for value in member.results}
+            if op in skipped:
+                continue
+            if op in steps:
+                members += [*self._closed(run, groups[at:]), self._step(steps[op])]
+                before, run = [*before, *steps[op]], []
+                continue
             if not others and needs_kernel(op, made):
                 run.append(op)
             elif not others and _may_go_before(op) and made.isdisjoint(op.operands):
@@ -175,6 +187,13 @@ class GpuMapper:
         return FusionGroups(
             members, self._contracted, self.uses, context, self.surroundings
         ).all_mapped()
+
+    def _step(self, step: Sequence[Operation]) -> FusionMember:
+        """One thread for updates of single elements."""
+        first, *others = step
+        return FusionMember(
+            first, lambda: self._single_thread(step, ()), others=tuple(others)
+        )
 
     def _closed(
         self, run: Sequence[Operation], rest: Sequence[Sequence[Operation]]
@@ -241,6 +260,7 @@ class GpuMapper:
         return Index.of(value.value) if isinstance(value, IntegerAttr) else index
 
     def _branches(self, op: Operation, context: Sequence[Operation]) -> Operation:
+        self.depth += op.name in LOOPS
         regions = tuple(
             type(region)(
                 tuple(
@@ -250,6 +270,7 @@ class GpuMapper:
             )
             for region in op.regions
         )
+        self.depth -= op.name in LOOPS
         return op.with_(regions=regions)
 
     def nest(self, nest: Nest) -> list[Operation]:

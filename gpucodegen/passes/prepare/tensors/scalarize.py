@@ -34,6 +34,7 @@ from gpucodegen.ir.operation import (
     Value,
     clone,
     renamed,
+    substitute_values,
 )
 from gpucodegen.ir.types import TensorType, element_type
 from gpucodegen.passes.framework.base import ModulePass
@@ -337,28 +338,47 @@ class _Rewriter:
         if isinstance(found, Attribute):
             fields = {"operands": (), "attributes": {"value": found}}
             return [op.with_(name="arith.constant", **fields)]
-        if found is None or (_is_single(found) and found not in self.values):
+        if found is None:
             return [op]
-        self.read[op.result] = self.values.get(found, found)
-        return []
+        if not _is_single(found):
+            self.read[op.result] = self.read.get(found, found)
+            return []
+        b = Builder(op.location)
+        self.read[op.result] = self._element(b, found, {})
+        return b.operations
+
+    def _element(self, b: Builder, tensor: Value, read: dict[Value, Value]) -> Value:
+        """The scalar of a tensor, by operations on the elements that it follows from.
+
+        So the host does not store what it computes, only to read it.
+        """
+        read |= {tensor: self.values[tensor]} if tensor in self.values else {}
+        if tensor in read:
+            return read[tensor]
+        op = self.made.get(tensor)
+        if op is None or not _is_elementwise(op) or len(op.results) > 1:
+            ty = element_type(tensor.type)
+            (read[tensor],) = b.add(_EXTRACT, (tensor,), [ty], hint=tensor.name)
+            return read[tensor]
+        op = substitute_values(op, self.read)
+        elements = [
+            self._element(b, v, read) if _is_single(v) else v for v in _inputs(op)
+        ]
+        made, (read[tensor],) = _on_elements(op, elements)
+        b.operations += made
+        return read[tensor]
 
     def _computed(self, op: Operation) -> list[Operation]:
         """The same on scalars, and the tensors of the results."""
         if op.name == _FROM_ELEMENTS:
             self.values[op.result] = op.operands[0]
             return [op]
-        results = tuple(v.renewed(element_type(v.type)) for v in op.results)
-        operands = tuple(self.values.get(v, v) for v in op.operands)
-        made = [op.with_(operands=operands, results=results)]
-        if op.name == "arith.constant":
-            self.values[op.result] = results[0]
-            return [op, made[0].with_(attributes={"value": _constant(op)})]
-        if op.name == "linalg.generic":
-            body = op.body
-            inside = dict(zip(body.arguments, operands, strict=True))
-            *made, end = [clone(inner, inside) for inner in body.operations]
-            results = end.operands
+        op = substitute_values(op, self.read)
+        operands = [self.values.get(v, v) for v in _inputs(op)]
+        made, results = _on_elements(op, operands)
         self.values.update(zip(op.results, results, strict=True))
+        if op.name == "arith.constant":
+            return [op, made[0].with_(attributes={"value": _constant(op)})]
         return [*made, *map(self._tensor, op.results)]
 
     def _tensor(self, value: Value) -> Operation:
@@ -401,6 +421,23 @@ class _Rewriter:
         made = value.renewed(element_type(value.type))
         self.values[value] = made
         return made
+
+
+def _inputs(op: Operation) -> Sequence[Value]:
+    is_generic = op.name == "linalg.generic"
+    return linalg.Structured(op).inputs if is_generic else op.operands
+
+
+def _on_elements(
+    op: Operation, elements: Sequence[Value]
+) -> tuple[list[Operation], Sequence[Value]]:
+    """An elementwise operation on scalars, and its results."""
+    if op.name == "linalg.generic":
+        inside = dict(zip(op.body.arguments, elements, strict=False))
+        *made, end = [clone(inner, inside) for inner in op.body.operations]
+        return made, end.operands
+    results = tuple(v.renewed(element_type(v.type)) for v in op.results)
+    return [op.with_(operands=tuple(elements), results=results)], results
 
 
 def _targets(op: Operation) -> Iterator[tuple[Operation, int, Value]]:
