@@ -33,6 +33,7 @@ from gpucodegen.passes.gpu.synchronization import (
     EliminateBarriers,
     JoinTransfers,
 )
+from gpucodegen.passes.prepare.annotations import DropAnnotations
 from gpucodegen.passes.prepare.argument_facts import AssumeAlignments, PropagateAliases
 from gpucodegen.passes.prepare.canonicalize import Canonicalize
 from gpucodegen.passes.prepare.decompose_linalg import (
@@ -104,14 +105,18 @@ class Request:
     alignments: tuple[int, ...] = ()
 
 
-def text_of_others() -> Sequence[ModulePass]:
-    """Passes that convert StableHLO and TOSA to linalg on tensors."""
-    return [StablehloToLinalg(), TosaToLinalg()]
+def text_of_others(handled: Iterable[str] = ()) -> Sequence[ModulePass]:
+    """Passes that convert StableHLO and TOSA to linalg on tensors.
+
+    ``handled``: operations and functions that the caller runs; without any, those of
+    unknown dialects that only annotate are dropped.
+    """
+    known = [StablehloToLinalg(), TosaToLinalg()]
+    return known if tuple(handled) else [DropAnnotations(), *known]
 
 
 def _others(r: Request) -> Sequence[ModulePass]:
-    del r
-    return text_of_others()
+    return text_of_others(r.handled)
 
 
 def _calls(r: Request) -> Sequence[ModulePass]:
