@@ -58,7 +58,7 @@ def launcher(
     from gpucodegen.passes.framework.base import run_pipeline
 
     declared = Function(module.functions[signature.function]).type.results
-    module = run_pipeline(module, text_of_others())
+    module = run_pipeline(module, text_of_others(options.outside))
     refuses_nan = INTERP.sanitizes(options)
     view = Function(module.functions[signature.function])
     types, count = view.type.inputs, len(signature.parameters)

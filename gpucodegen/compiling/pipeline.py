@@ -33,6 +33,7 @@ from gpucodegen.passes.gpu.synchronization import (
     EliminateBarriers,
     JoinTransfers,
 )
+from gpucodegen.passes.prepare.annotations import DropAnnotations
 from gpucodegen.passes.prepare.argument_facts import AssumeAlignments, PropagateAliases
 from gpucodegen.passes.prepare.canonicalize import Canonicalize
 from gpucodegen.passes.prepare.decompose_linalg import (
@@ -74,7 +75,9 @@ from gpucodegen.passes.prepare.specialize import (
 from gpucodegen.passes.prepare.stablehlo.convert import StablehloToLinalg
 from gpucodegen.passes.prepare.tensors.bufferize import Bufferize
 from gpucodegen.passes.prepare.tensors.forall_to_loops import ForallToLoops
+from gpucodegen.passes.prepare.tensors.scalarize import ScalarizeTensors
 from gpucodegen.passes.prepare.tosa.convert import TosaToLinalg
+from gpucodegen.passes.prepare.uplift_while import UpliftWhile
 from gpucodegen.passes.prepare.vectors.vectors_to_memory import VectorsToMemory
 from gpucodegen.passes.prepare.widen_integers import WidenIntegers
 
@@ -102,14 +105,18 @@ class Request:
     alignments: tuple[int, ...] = ()
 
 
-def text_of_others() -> Sequence[ModulePass]:
-    """Passes that convert StableHLO and TOSA to linalg on tensors."""
-    return [StablehloToLinalg(), TosaToLinalg()]
+def text_of_others(handled: Iterable[str] = ()) -> Sequence[ModulePass]:
+    """Passes that convert StableHLO and TOSA to linalg on tensors.
+
+    ``handled``: operations and functions that the caller runs; without any, those of
+    unknown dialects that only annotate are dropped.
+    """
+    known = [StablehloToLinalg(), TosaToLinalg()]
+    return known if tuple(handled) else [DropAnnotations(), *known]
 
 
 def _others(r: Request) -> Sequence[ModulePass]:
-    del r
-    return text_of_others()
+    return text_of_others(r.handled)
 
 
 def _calls(r: Request) -> Sequence[ModulePass]:
@@ -127,10 +134,11 @@ def _memory(r: Request) -> Sequence[ModulePass]:
 
 
 def _tensors(r: Request) -> Sequence[ModulePass]:
+    scalars = [ScalarizeTensors(), UpliftWhile()]
     named = [ElementwiseToLinalg(), VectorContract(), Specialize(r.function, r.types)]
     several = [DecomposeSoftmax(), DecomposeWinograd(), DecomposeWindows()]
     buffers = [FuseTensors(), Bufferize(), HoistGlobals(), ForallToLoops()]
-    return [*named, *several, Generalize(), *buffers]
+    return [*scalars, *named, *several, Generalize(), *buffers]
 
 
 def _loops(r: Request) -> Sequence[ModulePass]:

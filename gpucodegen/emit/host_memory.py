@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from gpucodegen.dialects import affine, memref
 from gpucodegen.dialects.memref import FROM_BUFFER
+from gpucodegen.dialects.memref.layouts import strided_form
 from gpucodegen.dialects.nvgpu.copies import CopyPlan
 from gpucodegen.dialects.nvgpu.types import fields, swizzle_span
 from gpucodegen.dialects.shared.combiners import OF_ATOMICS, atomic_kind
@@ -32,7 +33,6 @@ from gpucodegen.emit.tables.transfers import indices_of, noted
 from gpucodegen.ir.affine import AffineExpr, Const
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
-    StridedLayoutAttr,
     SymbolRefAttr,
 )
 from gpucodegen.ir.operation import Operation, Value
@@ -64,11 +64,10 @@ def cast(e: Emitter, op: Operation) -> None:
 
 def _declared_strides(ty: MemRefType) -> Text:
     """The strides that a type states; ``None`` stands for row-major ones."""
-    if not isinstance(ty.layout, StridedLayoutAttr):
+    form = None if ty.layout is None else strided_form(ty)
+    if form is None:
         return Text("None")
-    return tuple_text(
-        [Text("None") if n is None else number(n) for n in ty.layout.strides]
-    )
+    return tuple_text([Text("None") if n is None else number(n) for n in form.strides])
 
 
 def same(e: Emitter, op: Operation) -> None:

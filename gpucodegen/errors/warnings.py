@@ -186,6 +186,14 @@ class ElementTransfers(CodegenWarning):
     remedy = "Take these operations out of the loop, so that it becomes a kernel"
 
 
+class OperationIgnored(CodegenWarning):
+    """An operation of an unknown dialect that cannot change a result."""
+
+    code = "W024"
+    template = "'{name}' is of an unknown dialect and is ignored: it has no results"
+    remedy = "Pass handlers={{'{name}': function}} to run it, or remove it"
+
+
 class UnknownCacheSize(CodegenWarning):
     """A cache size that is not a number of bytes."""
 

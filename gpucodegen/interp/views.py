@@ -235,17 +235,18 @@ def check_shape(
 
 
 def _type_cast(_: Machine, op: Operation, source: MemRef) -> MemRef:
-    ty = element_type(op.results[0].type)
-    whole = source.array()
+    target = op.results[0].type
+    assert isinstance(target, MemRefType)
+    ty, whole = target.element, source.array()
     if not whole.flags.c_contiguous:
         raise errors.UnsupportedType(type=ty, target="interp")
-    inner = element(ty).inner
+    shape = tuple(extent or 0 for extent in target.shape)
     return replace(
         source,
-        memory=whole.reshape((1, *inner)),
+        memory=whole.reshape((prod(shape), *element(ty).inner)),
         type=ty,
-        shape=(),
-        strides=(),
+        shape=shape,
+        strides=tuple(prod(shape[d + 1 :]) for d in range(len(shape))),
         start=0,
     )
 

@@ -134,6 +134,16 @@ def _executions_in(op: Operation, middles: Middles) -> dict[int, int] | None:
     return {key: len(run) * count for key, count in once.items()}
 
 
+def iteration_work(loop: Operation) -> int | None:
+    """Operations of one iteration of a loop; None where an extent is unknown."""
+    around: Middles = {}
+    if loop.name == "affine.for":
+        around = inside(loop, around)
+    bodies = (b.operations[:-1] for r in loop.regions for b in r.blocks)
+    amounts = [total_work(body, around) for body in bodies]
+    return None if None in amounts else sum(a for a in amounts if a is not None)
+
+
 def _range(loop: affine.For, middles: Middles) -> tuple[int, int] | None:
     lower = _values(loop.lower_map, loop.lower_operands, middles)
     upper = _values(loop.upper_map, loop.upper_operands, middles)

@@ -3,7 +3,7 @@
 Contractions are found first among the nests of a list, with the nests that their
 kernels absorb (`contraction.fusion_groups`).  Every other nest is mapped by the first
 entry of `KINDS` that accepts it, a function from a `Nest` to its launches or None; a
-nest that no kind accepts runs in one thread.  Loops around calls or unknown operations
+nest without parallel work runs in one thread.  Loops around calls or unknown operations
 stay on the host.  The kinds, in order:
 
 - `map_bound_loops`: loops that a schedule binds to blocks and threads
@@ -19,7 +19,8 @@ stay on the host.  The kinds, in order:
 - `map_parallel_loops`: other parallel loops; a thread per iteration, innermost along x
 - `map_stencil_sweeps`: stencils in a time loop, several time steps per launch
 - `map_stepped_loop`: sequential loops around parallel ones; one kernel with barriers
-- `map_host_loop`: a sequential loop that stays on the host, around kernels
+
+A sequential loop of no kind stays on the host, around the kernels of its body.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from typing import ClassVar
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.gcg import BULK_ROW_CHOICES, with_bulk_rows
+from gpucodegen.dialects.gpu import known_block, most_blocks
 from gpucodegen.dialects.shared.dma import STARTS
 from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.attributes import IntegerAttr, UnitAttr
@@ -38,6 +40,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.lifting.accesses import TAKES_SHAPE
 from gpucodegen.passes.analysis.queries import analyse
+from gpucodegen.passes.analysis.work import iteration_work
 from gpucodegen.passes.contraction.fusion_groups import (
     FusionGroups,
     FusionMember,
@@ -66,11 +69,11 @@ from gpucodegen.passes.gpu.elementwise import map_elementwise
 from gpucodegen.passes.gpu.nest_mapping import (
     LOOPS,
     Nest,
-    map_host_loop,
     map_parallel_loops,
 )
 from gpucodegen.passes.gpu.privatized_histograms import map_histograms
 from gpucodegen.passes.gpu.reductions import map_reductions
+from gpucodegen.passes.gpu.scalar_steps import Steps, with_scalar_steps
 from gpucodegen.passes.gpu.stencil_sweeps import map_stencil_sweeps
 from gpucodegen.passes.gpu.stepped import map_lane_groups, map_stepped_loop
 from gpucodegen.passes.gpu.transposes import map_transposes
@@ -119,9 +122,11 @@ KINDS: tuple[Kind, ...] = (
     map_parallel_loops,
     map_stencil_sweeps,
     map_stepped_loop,
-    map_host_loop,
 )
-"""The kinds in the order in which they are tried; other nests run in one thread."""
+"""The kinds in the order in which they are tried.
+
+Other loops stay on the host or run in one thread.
+"""
 
 
 @dataclass(slots=True)
@@ -129,7 +134,7 @@ class GpuMapper:
     """Maps one function; collects its kernels and their possible plans.
 
     ``uses``: use count of each value of the function.  ``loads``: how kernels get the
-    vectors of earlier ones.
+    vectors of earlier ones.  ``depth``: the number of host loops around.
     """
 
     module: str
@@ -146,6 +151,7 @@ class GpuMapper:
     menus: Menus = field(default_factory=Menus)
     kernels: list[Operation] = field(default_factory=list[Operation])
     loads: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
+    depth: int = 0
 
     @property
     def device(self) -> GpuDevice:
@@ -167,9 +173,19 @@ class GpuMapper:
         """Host operations for a straight list of operations."""
         members: list[FusionMember] = []
         before, run = list(context), list[Operation]()
+        steps: Steps = {}
+        if self.depth:
+            operations, steps = with_scalar_steps(operations)
+        skipped = {op for step in steps.values() for op in step[1:]}
         groups = spans(operations)
         for at, (op, *others) in enumerate(groups):
             made = {value for member in run for value in member.results}
+            if op in skipped:
+                continue
+            if op in steps:
+                members += [*self._closed(run, groups[at:]), self._step(steps[op])]
+                before, run = [*before, *steps[op]], []
+                continue
             if not others and needs_kernel(op, made):
                 run.append(op)
             elif not others and _may_go_before(op) and made.isdisjoint(op.operands):
@@ -183,6 +199,13 @@ class GpuMapper:
         return FusionGroups(
             members, self._contracted, self.uses, context, self.surroundings
         ).all_mapped()
+
+    def _step(self, step: Sequence[Operation]) -> FusionMember:
+        """One thread for updates of single elements."""
+        first, *others = step
+        return FusionMember(
+            first, lambda: self._single_thread(step, ()), others=tuple(others)
+        )
 
     def _closed(
         self, run: Sequence[Operation], rest: Sequence[Sequence[Operation]]
@@ -249,6 +272,7 @@ class GpuMapper:
         return Index.of(value.value) if isinstance(value, IntegerAttr) else index
 
     def _branches(self, op: Operation, context: Sequence[Operation]) -> Operation:
+        self.depth += op.name in LOOPS
         regions = tuple(
             type(region)(
                 tuple(
@@ -258,6 +282,7 @@ class GpuMapper:
             )
             for region in op.regions
         )
+        self.depth -= op.name in LOOPS
         return op.with_(regions=regions)
 
     def nest(self, nest: Nest) -> list[Operation]:
@@ -266,7 +291,25 @@ class GpuMapper:
             mapped = kind(nest)
             if mapped is not None:
                 return mapped
-        return self._single_thread([nest.op], nest.op.results)
+        mapped = self._host_loop(nest)
+        return mapped or self._single_thread([nest.op], nest.op.results)
+
+    def _host_loop(self, nest: Nest) -> list[Operation] | None:
+        """The loop itself, with kernels in its body, one of them with more threads.
+
+        One thread runs the loop instead where that is less than the launches.
+        """
+        if nest.op.name == "affine.parallel":
+            return None
+        before = len(self.kernels)
+        loop = self._branches(nest.op, nest.context)
+        launches = sum(op.name == "gpu.launch_func" for op in loop.walk())
+        work = iteration_work(nest.op)
+        is_short = work is not None and work <= LAUNCH_WORK * launches
+        if not is_short and any(map(_has_threads, self.kernels[before:])):
+            return [loop]
+        del self.kernels[before:]
+        return None
 
     def _single_thread(
         self, operations: Sequence[Operation], results: Sequence[Value]
@@ -318,9 +361,20 @@ def _may_go_before(op: Operation) -> bool:
     return is_pure or op.name in ALLOCATIONS
 
 
+def _has_threads(kernel: Operation) -> bool:
+    return not {*known_block(kernel), *most_blocks(kernel)} <= {1}
+
+
 def _holds_launch(op: Operation) -> bool:
     return any(inner.name == "gpu.launch" for inner in op.walk())
 
+
+LAUNCH_WORK = 256
+"""Operations of one thread that take about as long as a launch (`estimate.START`).
+
+Each is taken as 10 nanoseconds: dependent operations take 4 clocks, loads from the L1
+cache 30 and more.
+"""
 
 _AROUND_NESTS = frozenset({"affine.if", "scf.execute_region", "scf.if"})
 

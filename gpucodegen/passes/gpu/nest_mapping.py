@@ -1,8 +1,8 @@
-"""Interface of the kernel kinds, and the two plain ones: threads and host loops.
+"""Interface of the kernel kinds, and the plain one: a thread per iteration.
 
 A kind gets a `Nest` (a nest with its analysis) and may ask the `Mapper`, the pass that
 maps the function.  `map_parallel_loops` assigns a thread to each iteration of perfectly
-nested parallel loops; `map_host_loop` keeps a sequential loop on the host.
+nested parallel loops.
 """
 
 from __future__ import annotations
@@ -216,18 +216,3 @@ def thread_per_iteration(chain: Sequence[MappedLoop]) -> KernelBody:
         lambda i: i.operations.extend(substitute_values(op, values) for op in body),
     )
     return KernelBody(tuple(b.operations), tuple(grid), block)
-
-
-def map_host_loop(nest: Nest) -> list[Operation] | None:
-    """The loop itself, with kernels in its body."""
-    op, analysis = nest.op, nest.analysis
-    if op.name != "affine.for" or op.results:
-        return None
-    if not any(
-        analysis.is_parallel(inner) or inner.name == "affine.parallel"
-        for inner in op.walk()
-        if inner is not op and inner.name in LOOPS
-    ):
-        return None
-    inner = nest.mapper.operations(op.body.operations, nest.context)
-    return [op.with_body(inner)]

@@ -280,6 +280,12 @@ def _same(b: Builder, old: Operation, new: Operation) -> None:
     b.operations.append(new)
 
 
+def _type_cast(b: Builder, old: Operation, new: Operation) -> None:
+    """A buffer of vectors is one of their elements."""
+    del old
+    b.operations.append(new.with_(name="memref.cast"))
+
+
 def _rank(b: Builder, old: Operation, new: Operation) -> None:
     rank = IntegerAttr(memref.rank(old.operands[0]), INDEX)
     b.operations.append(
@@ -296,6 +302,7 @@ _REWRITES: dict[str, Rewrite] = {
     "affine.store": _access("affine.vector_store", 1),
     "memref.dma_start": _start,
     "memref.rank": _rank,
+    "vector.type_cast": _type_cast,
     "memref.subview": subview,
     "memref.reinterpret_cast": reinterpret,
     "memref.transpose": transpose,

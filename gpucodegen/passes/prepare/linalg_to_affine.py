@@ -173,7 +173,7 @@ def _body(
             continue
         copied = clone(inner, mapping)
         if has_reduction and accumulators & set(inner.operands):
-            copied = _reassociable(copied)
+            copied = reassociable(copied)
         b.operations.append(copied)
     yielded = block.operations[-1].operands
     for value, target, place in zip(
@@ -186,7 +186,8 @@ def _index_dimension(op: Operation) -> int:
     return int(getattr(op.attributes["dim"], "value", 0))
 
 
-def _reassociable(op: Operation) -> Operation:
+def reassociable(op: Operation) -> Operation:
+    """The operation with permission to reorder it, if it combines floats."""
     is_float = op.results and isinstance(op.results[0].type, FloatType)
     if op.name not in OPERATORS or not is_float:
         return op

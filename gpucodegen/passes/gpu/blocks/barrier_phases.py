@@ -254,11 +254,13 @@ class Phases:
     ) -> bool:
         """Whether one member runs both ends, in one iteration of the outer loops.
 
-        Each member has a copy of the loop-carried values.
+        Each member has a copy of the loop-carried values.  One member runs all of a
+        loop that is not distributed.
         """
         if found.model.array(found.source.access.array).register:
             return True
-        same = found.level is None
+        divided = [self.dealing.deal(o, {}) is not None for o in (before, op)]
+        same = found.level is None and len({*divided}) == 1
         return same and self.dealing.is_of_one_member([found], before, op)
 
     def _structured(self, b: Builder, op: Operation) -> None:

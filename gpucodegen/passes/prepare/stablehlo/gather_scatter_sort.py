@@ -19,6 +19,7 @@ from gpucodegen.ir.operation import Operation, Value, segment_counts, single_blo
 from gpucodegen.ir.types import I1, I64, INDEX, Type, element_type
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.prepare.linalg_to_affine import reassociable
 from gpucodegen.passes.prepare.stablehlo.elementwise import ordered
 from gpucodegen.passes.prepare.stablehlo.expressions import (
     FLOAT,
@@ -362,7 +363,9 @@ def scatter(b: Builder, op: Operation) -> Sequence[Value]:
             def put(b: Builder, held: Sequence[Value]) -> Sequence[Value]:
                 elements = [extract(b, v, places) for v in held]
                 new = [extract(b, v, at) for v in updates]
+                first = len(b.operations)  # StableHLO leaves the order of updates open
                 made = inlined(b, op, op.body, [*elements, *new])
+                b.operations[first:] = map(reassociable, b.operations[first:])
                 return [
                     b.add("tensor.insert", (v, t, *places), [t.type])[0]
                     for v, t in zip(made, held, strict=True)

@@ -253,14 +253,6 @@ def step(v: Boxes, b: Builder, op: Operation) -> None:
     v.filled(b, op.result, element)
 
 
-def bitcast(v: Boxes, b: Builder, op: Operation) -> None:
-    """``vector.bitcast`` between elements of one width."""
-    (source,) = op.operands
-    if shape_of(source) != shape_of(op.result):
-        raise refusal(op, "Cast to elements of the same width")
-    elementwise(v, b, op.with_(name="arith.bitcast"))
-
-
 def create_mask(v: Boxes, b: Builder, op: Operation) -> None:
     """``vector.create_mask``: elements before an index in every dimension."""
     ends = [v.values.get(value, value) for value in op.operands]
@@ -303,7 +295,6 @@ MOVEMENT_HANDLERS: dict[str, Handler] = {
     "vector.from_elements": from_elements,
     "vector.to_elements": to_elements,
     "vector.step": step,
-    "vector.bitcast": bitcast,
     "vector.create_mask": create_mask,
     "vector.constant_mask": constant_mask,
 }

@@ -27,7 +27,7 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.outlining.cpu_outliner import needs_host
 from gpucodegen.passes.outlining.kernel_operations import is_repeatable
 from gpucodegen.passes.prepare.flatten_elements import FlattenElements
-from gpucodegen.passes.prepare.vectors import boxes, movement, products
+from gpucodegen.passes.prepare.vectors import bit_casts, boxes, movement, products
 from gpucodegen.passes.prepare.vectors.boxes import Boxes, Handler, is_vector, shape_of
 
 
@@ -263,6 +263,7 @@ HANDLERS: dict[str, Handler] = (
     _arithmetic()
     | movement.MOVEMENT_HANDLERS
     | movement.ACCESS_HANDLERS
+    | bit_casts.BIT_CAST_HANDLERS
     | products.PRODUCT_HANDLERS
     | boxes.CARRIER_HANDLERS
 )
