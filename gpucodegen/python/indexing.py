@@ -151,11 +151,10 @@ def element(c: Context, array: Array, indices: Sequence[Scalar]) -> Scalar:
     if plain is None:
         view = in_memory(c.b, array)
     else:
+        assert plain.view is not None
         view = plain.view
         indices = [known(0) if d is None else indices[d] for d in plain.follows]
-    places = [index.ssa(c.b) for index in indices]
-    (value,) = c.b.add("memref.load", (view.memory, *places), [view.type.element])
-    return Scalar(view.dtype, value)
+    return view.element(c.b, indices)
 
 
 def store(
@@ -170,9 +169,7 @@ def store(
     if not isinstance(value, Scalar):
         hint = "Assign a number, or an array to a slice"
         raise c.wrong(node, "an element", [value], hint)
-    made = convert(c.b, value, array.dtype).ssa(c.b)
-    places = [part.offset.ssa(c.b) for part in where.parts]
-    c.b.add("memref.store", (made, array.memory, *places))
+    array.put(c.b, [part.offset for part in where.parts], value)
 
 
 def _with_axes(view: View, axes: Sequence[bool]) -> Array:

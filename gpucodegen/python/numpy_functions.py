@@ -10,7 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.python import reductions
+from gpucodegen.python import reduction_functions, reductions
+from gpucodegen.python.arguments import (
+    array_given,
+    dtype_given,
+    number_given,
+    shape_given,
+)
 from gpucodegen.python.arrays import (
     Lazy,
     View,
@@ -23,10 +29,9 @@ from gpucodegen.python.arrays import (
     fill,
     lazy,
 )
-from gpucodegen.python.context import Bound, Context, described
+from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.elementwise import apply
 from gpucodegen.python.operators import combined, elementwise, truth
-from gpucodegen.python.reductions import Reduction
 from gpucodegen.python.results import is_tuple
 from gpucodegen.python.scalars import (
     NoRow,
@@ -205,31 +210,13 @@ def _power(c: Context, node: ast.AST, base: Bound, exponent: Bound) -> Bound:
 # -- arrays ----------------------------------------------------------------------------
 
 
-def _shape(c: Context, node: ast.AST, shape: Bound) -> tuple[Scalar, ...]:
-    entries: tuple[Bound, ...] = shape if is_tuple(shape) else (shape,)
-    if not all(isinstance(e, Scalar) and category(e.kind) in "iu" for e in entries):
-        raise c.wrong(node, "a shape", list(entries), "Give integers, such as a.shape")
-    return tuple(convert(c.b, e, int) for e in entries)
-
-
-def _dtype(c: Context, node: ast.AST, given: Bound, default: Kind) -> np.dtype[Any]:
-    if given is None:
-        return np.dtype(default)
-    try:
-        found = np.dtype(given)
-    except TypeError:
-        found = np.dtype(object)
-    if found.kind not in "biuf" or found.itemsize > 8:
-        hint = "Use a dtype such as numpy.float32 or a.dtype"
-        raise c.refuse(node, f"the dtype {described(given)}", hint)
-    return found
-
-
 def _made(number: Any) -> Rule:
     """``zeros``, ``ones`` and ``empty`` (None)."""
 
     def rule(c: Context, node: ast.AST, shape: Bound, dtype: Bound = None) -> Bound:
-        view = allocated(c.b, _dtype(c, node, dtype, float), _shape(c, node, shape))
+        view = allocated(
+            c.b, dtype_given(c, node, dtype, float), shape_given(c, node, shape)
+        )
         if number is not None:
             fill(c.b, view, known(number))
         return view
@@ -241,8 +228,8 @@ def _alike(number: Any) -> Rule:
     """``zeros_like`` and the like."""
 
     def rule(c: Context, node: ast.AST, array: Bound, dtype: Bound = None) -> Bound:
-        whole = _array(c, node, array)
-        view = allocated(c.b, _dtype(c, node, dtype, whole.dtype), whole.extents)
+        whole = array_given(c, node, array)
+        view = allocated(c.b, dtype_given(c, node, dtype, whole.dtype), whole.extents)
         if number is not None:
             fill(c.b, view, known(number))
         return view
@@ -253,82 +240,39 @@ def _alike(number: Any) -> Rule:
 def _full(
     c: Context, node: ast.AST, shape: Bound, fill_value: Bound, dtype: Bound = None
 ) -> Bound:
-    number = _number(c, node, fill_value)
-    view = allocated(c.b, _dtype(c, node, dtype, number.kind), _shape(c, node, shape))
+    number = number_given(c, node, fill_value)
+    view = allocated(
+        c.b, dtype_given(c, node, dtype, number.kind), shape_given(c, node, shape)
+    )
     fill(c.b, view, number)
     return view
 
 
-def _array(c: Context, node: ast.AST, value: Bound) -> View | Lazy:
-    if isinstance(value, View | Lazy):
-        return value
-    raise c.wrong(node, "an array function", [value], "Pass an array")
-
-
-def _number(c: Context, node: ast.AST, value: Bound) -> Scalar:
-    if isinstance(value, Scalar):
-        return value
-    raise c.wrong(node, "a number", [value], "Pass a number")
-
-
 def _copy(c: Context, node: ast.AST, array: Bound) -> Bound:
-    return copied(c.b, _array(c, node, array))
+    return copied(c.b, array_given(c, node, array))
 
 
 def _fill(c: Context, node: ast.AST, array: Bound, value: Bound) -> Bound:
     if not isinstance(array, View):
         raise c.wrong(node, "`fill`", [array], "Fill an array that is in memory")
-    fill(c.b, array, _number(c, node, value))
+    fill(c.b, array, number_given(c, node, value))
     return None
 
 
 def _as_type(c: Context, node: ast.AST, array: Bound, dtype: Bound) -> Bound:
-    whole = _array(c, node, array)
-    return cast(whole, _dtype(c, node, dtype, float))
+    whole = array_given(c, node, array)
+    return cast(whole, dtype_given(c, node, dtype, float))
 
 
 def _transposed(c: Context, node: ast.AST, array: Bound) -> Bound:
-    whole = lazy(_array(c, node, array))
+    whole = lazy(array_given(c, node, array))
     return whole.permuted(range(len(whole.extents))[::-1])
 
 
-def _reduced(reduction: Reduction) -> Rule:
-    def rule(c: Context, node: ast.AST, array: Bound, axis: Bound = None) -> Bound:
-        whole = _array(c, node, array)
-        return reductions.reduced(c.b, reduction, whole, _axis(c, node, whole, axis))
-
-    return rule
-
-
-def _axis(c: Context, node: ast.AST, array: View | Lazy, axis: Bound) -> int | None:
-    rank = len(array.extents)
-    if axis is None:
-        return None
-    if not isinstance(axis, Scalar) or axis.value is not None:
-        raise c.wrong(node, "axis=", [axis], "Give it as a number")
-    if not -rank <= axis.constant < rank:
-        hint = f"The array has {rank} dimensions"
-        raise c.refuse(node, f"axis={axis.constant}", hint)
-    return int(axis.constant) % rank
-
-
-def _mean(c: Context, node: ast.AST, array: Bound, axis: Bound = None) -> Bound:
-    whole = lazy(_array(c, node, array))
-    if category(whole.kind) != "f":
-        whole = cast(whole, np.dtype("f8"))
-    total = _reduced(reductions.SUM)(c, node, whole, axis)
-    over = whole.extents
-    number = _axis(c, node, whole, axis)
-    count = known(1)
-    for d, extent in enumerate(over):
-        if number in (None, d):
-            count = apply(c.b, np.multiply, [count, extent])
-    divisor = convert(c.b, count, whole.kind)
-    return elementwise(c, node, np.true_divide, [total, divisor], "`mean`")
-
-
 def _dot(c: Context, node: ast.AST, one: Bound, other: Bound) -> Bound:
-    return reductions.product(c.b, _array(c, node, one), _array(c, node, other))
+    return reductions.product(
+        c.b, array_given(c, node, one), array_given(c, node, other)
+    )
 
 
 def _where(c: Context, node: ast.AST, test: Bound, yes: Bound, no: Bound) -> Bound:
@@ -404,20 +348,17 @@ FUNCTIONS: dict[Any, Rule] = {
     np.dot: _dot,
     np.where: _where,
     np.clip: _clip,
-    np.mean: _mean,
-    np.sum: _reduced(reductions.SUM),
-    np.prod: _reduced(reductions.PRODUCT),
-    np.min: _reduced(reductions.SMALLEST),
-    np.max: _reduced(reductions.LARGEST),
     _as_type: _as_type,
     _fill: _fill,
-    np.any: _reduced(reductions.ANY),
-    np.all: _reduced(reductions.ALL),
+    **reduction_functions.FUNCTIONS,
 }
 """Callable functions besides elementwise ones, by the function object."""
 
+_NAMED = (
+    "sum prod min max any all mean std var argmin argmax cumsum cumprod dot".split()
+)
 METHODS: dict[str, Any] = {
-    **{name: getattr(np, name) for name in "sum prod min max any all mean dot".split()},
+    **{name: getattr(np, name) for name in _NAMED},
     "copy": np.copy,
     "transpose": np.transpose,
     "clip": np.clip,
