@@ -14,7 +14,7 @@ import numpy as np
 from gpucodegen.ir.operation import Operation, Region, single_block
 from gpucodegen.ir.types import I1
 from gpucodegen.passes.framework.builder import OperationList
-from gpucodegen.python import indexing, numpy_functions
+from gpucodegen.python import indexing, mask_functions, numpy_functions
 from gpucodegen.python.arrays import (
     Array,
     Lazy,
@@ -23,6 +23,7 @@ from gpucodegen.python.arrays import (
 )
 from gpucodegen.python.context import Bound, Context, Rule, frozen
 from gpucodegen.python.elementwise import ROWS, apply
+from gpucodegen.python.masks import Selected, settled
 from gpucodegen.python.operators import (
     HINT,
     combined,
@@ -41,10 +42,15 @@ def call(c: Context, evaluate: Any, node: ast.Call) -> Bound:
     ):
         raise c.refuse(node, "`*` and `**` in a call", "Pass the arguments one by one")
     function, own = _called(c, evaluate, node)
-    arguments = own + [evaluate(c, a) for a in node.args]
+    arguments = own + [operand(c, a) for a in node.args]
     named = {str(k.arg): evaluate(c, k.value) for k in node.keywords}
     c.at(node)
     what = f"`{ast.unparse(node.func)}`"
+    if any(isinstance(a, Selected) for a in arguments):
+        made = mask_functions.of_selected(c, node, function, arguments, named)
+        if made is not None:
+            return made
+        arguments = [settled(c.b, a) for a in arguments]
     if isinstance(function, np.ufunc) and function in ROWS:
         return numpy_functions.of_numbers(c, node, function, arguments, named)
     if _is_jit(function):
@@ -68,8 +74,8 @@ def call(c: Context, evaluate: Any, node: ast.Call) -> Bound:
 def _called(c: Context, evaluate: Any, node: ast.Call) -> tuple[Any, list[Bound]]:
     """The called object, and the array whose method it is."""
     if isinstance(node.func, ast.Attribute):
-        base = evaluate(c, node.func.value)
-        if isinstance(base, View | Lazy):
+        base = operand(c, node.func.value)
+        if isinstance(base, View | Lazy | Selected):
             if node.func.attr not in numpy_functions.METHODS:
                 hint = f"Arrays have {', '.join(sorted(numpy_functions.METHODS))}"
                 raise c.refuse(node, f"the method '{node.func.attr}'", hint)
@@ -105,6 +111,12 @@ def _advice(function: object) -> str:
 
 
 def evaluate(c: Context, node: ast.expr) -> Bound:
+    """The value of an expression."""
+    return settled(c.b, operand(c, node))
+
+
+def operand(c: Context, node: ast.expr) -> Bound:
+    """The value of an expression, which may still be tied to a mask."""
     rule = _RULES.get(type(node))
     if rule is None:
         what = f"`{ast.unparse(node):.60}` ({type(node).__name__})"
@@ -155,7 +167,7 @@ def _tuple(c: Context, node: ast.Tuple) -> Bound:
 
 
 def _binary(c: Context, node: ast.BinOp) -> Bound:
-    values = [evaluate(c, node.left), evaluate(c, node.right)]
+    values = [operand(c, node.left), operand(c, node.right)]
     c.at(node)
     return combined(c, node, node.op, values)
 
@@ -163,7 +175,7 @@ def _binary(c: Context, node: ast.BinOp) -> Bound:
 def _unary(c: Context, node: ast.UnaryOp) -> Bound:
     if isinstance(node.op, ast.Not):
         return apply(c.b, np.logical_not, [condition(c, node.operand)])
-    return combined(c, node, node.op, [evaluate(c, node.operand)])
+    return combined(c, node, node.op, [operand(c, node.operand)])
 
 
 def condition(c: Context, node: ast.expr) -> Scalar:
@@ -318,7 +330,11 @@ def _subscript(c: Context, node: ast.Subscript) -> Bound:
 
 
 def _attribute(c: Context, node: ast.Attribute) -> Bound:
-    base = evaluate(c, node.value)
+    base = operand(c, node.value)
+    if isinstance(base, Selected):
+        if node.attr == "size":
+            return base.count(c.b)
+        base = settled(c.b, base)
     if isinstance(base, View | Lazy):
         rule = _ATTRIBUTES.get(node.attr)
         if rule is None:

@@ -31,6 +31,7 @@ from gpucodegen.python.arrays import (
 )
 from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.elementwise import apply
+from gpucodegen.python.masks import Selected, nonzero
 from gpucodegen.python.operators import combined, elementwise, truth
 from gpucodegen.python.results import is_tuple
 from gpucodegen.python.scalars import (
@@ -96,9 +97,9 @@ def _of_numpy(c: Context, values: list[Any]) -> list[Any]:
 
 def in_place(c: Context, node: ast.AST, old: Bound, made: Bound) -> None:
     """Refuse an in-place update that changes the kind of number, as NumPy does."""
-    if not isinstance(old, View):
+    if not isinstance(old, View | Selected):
         return
-    kind = made.dtype if isinstance(made, View | Lazy) else dtype_of(made.kind)
+    kind = dtype_of(made.kind) if isinstance(made, Scalar) else made.dtype
     if not np.can_cast(kind, old.dtype, "same_kind"):
         hint = f"Convert it with .astype(numpy.{old.dtype.name})"
         raise c.wrong(node, "an update in place", [old, made], hint)
@@ -275,8 +276,23 @@ def _dot(c: Context, node: ast.AST, one: Bound, other: Bound) -> Bound:
     )
 
 
-def _where(c: Context, node: ast.AST, test: Bound, yes: Bound, no: Bound) -> Bound:
-    values = [test, yes, no]
+def _nonzero(c: Context, node: ast.AST, array: Bound) -> Bound:
+    return nonzero(c.b, array_given(c, node, array))
+
+
+def _flat_nonzero(c: Context, node: ast.AST, array: Bound) -> Bound:
+    whole = array_given(c, node, array)
+    if len(whole.extents) != 1:
+        raise c.wrong(node, "`flatnonzero`", [whole], "Flatten the array first")
+    return nonzero(c.b, whole)[0]
+
+
+def _where(
+    c: Context, node: ast.AST, test: Bound, yes: Bound = None, no: Bound = None
+) -> Bound:
+    if yes is None and no is None:
+        return _nonzero(c, node, test)
+    values: list[Any] = [test, yes, no]
     if not all(isinstance(v, Scalar | View | Lazy) for v in values):
         raise c.wrong(node, "`where`", values, "Use numbers and arrays")
     extents, arrays = broadcast([lazy(v) for v in values])
@@ -292,7 +308,7 @@ def _where(c: Context, node: ast.AST, test: Bound, yes: Bound, no: Bound) -> Bou
         return Scalar(kind, chosen(b, where, x, y))
 
     if not extents and all(isinstance(v, Scalar) for v in values):
-        return body(c.b, [truth(c, node, test), yes, no])
+        return body(c.b, [truth(c, node, test), *values[1:]])
     return composed(kind, extents, arrays, body)
 
 
@@ -347,6 +363,8 @@ FUNCTIONS: dict[Any, Rule] = {
     np.transpose: _transposed,
     np.dot: _dot,
     np.where: _where,
+    np.nonzero: _nonzero,
+    np.flatnonzero: _flat_nonzero,
     np.clip: _clip,
     _as_type: _as_type,
     _fill: _fill,
@@ -355,7 +373,8 @@ FUNCTIONS: dict[Any, Rule] = {
 """Callable functions besides elementwise ones, by the function object."""
 
 _NAMED = (
-    "sum prod min max any all mean std var argmin argmax cumsum cumprod dot".split()
+    "sum prod min max any all mean std var argmin argmax cumsum cumprod dot"
+    " nonzero".split()
 )
 METHODS: dict[str, Any] = {
     **{name: getattr(np, name) for name in _NAMED},

@@ -102,12 +102,16 @@ def _without_dtype(reduction: Reduction) -> Rule:
     return rule
 
 
-def _accumulator(kind: Kind) -> np.dtype[Any]:
+def accumulator(kind: Kind) -> np.dtype[Any]:
     """The dtype in which NumPy adds up a mean."""
     dtype = dtype_of(kind)
     if dtype.kind in "biu":
         return F8
     return F4 if dtype == np.dtype("f2") else dtype
+
+
+def result_of_mean(kind: Kind) -> np.dtype[Any]:
+    return F8 if category(kind) in "biu" else dtype_of(kind)
 
 
 def _rounded(c: Context, value: Bound, dtype: np.dtype[Any]) -> Bound:
@@ -135,8 +139,8 @@ def _mean(
 ) -> Bound:
     whole = lazy(array_given(c, node, array))
     over = _over(c, node, whole, axis, keepdims)
-    wide = _accumulator(whole.kind)
-    result = wide if category(whole.kind) in "biu" else whole.dtype
+    wide = accumulator(whole.kind)
+    result = result_of_mean(whole.kind)
     if dtype is not None:
         wide = result = dtype_given(c, node, dtype, wide)
     total = over.reduced(c.b, SUM, cast(whole, wide))
@@ -157,8 +161,8 @@ def _variance(
     """The mean of squared differences from the mean, with ``n - ddof`` as divisor."""
     whole = lazy(array_given(c, node, array))
     over = _over(c, node, whole, axis, keepdims)
-    wide = _accumulator(whole.kind)
-    result = wide if category(whole.kind) in "biu" else whole.dtype
+    wide = accumulator(whole.kind)
+    result = result_of_mean(whole.kind)
     if dtype is not None:
         wide = result = dtype_given(c, node, dtype, wide)
     count = over.count(c.b, whole)

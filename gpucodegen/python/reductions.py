@@ -52,6 +52,7 @@ class Reduction:
 
 SUM, PRODUCT = Reduction(np.add, 0), Reduction(np.multiply, 1)
 SMALLEST, LARGEST = Reduction(np.minimum), Reduction(np.maximum)
+OF_NOTHING = "the smallest or largest of no elements"
 ANY, ALL = Reduction(np.logical_or, False), Reduction(np.logical_and, True)
 
 
@@ -113,7 +114,7 @@ def refuse_empty(b: OperationList, array: Array, axes: Sequence[int]) -> None:
                 raise elementwise.NoRow
             continue
         is_some = compared(b, "sgt", extent.value, b.constant(0, INDEX))
-        said = {"msg": StringAttr("the smallest or largest of no elements")}
+        said = {"msg": StringAttr(OF_NOTHING)}
         b.add("cf.assert", (is_some,), (), said)
 
 

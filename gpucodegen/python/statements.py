@@ -25,7 +25,8 @@ from gpucodegen.python.block_arguments import (
     join,
 )
 from gpucodegen.python.context import Bound, Context, described
-from gpucodegen.python.expressions import condition, evaluate, is_harmless
+from gpucodegen.python.expressions import condition, evaluate, is_harmless, operand
+from gpucodegen.python.masks import Selected, settled
 from gpucodegen.python.operators import combined
 from gpucodegen.python.results import is_tuple, leaves, rebuilt
 from gpucodegen.python.scalars import OutOfRange, Scalar, convert
@@ -79,7 +80,7 @@ class Statements:
         elif isinstance(target, ast.Subscript):
             array, where = self.place(target)
             self.c.at(target)
-            if not isinstance(value, Scalar | View | Lazy):
+            if not isinstance(value, Scalar | View | Lazy | Selected):
                 raise c.wrong(target, "an element", [value], "Assign numbers or arrays")
             indexing.store(c, target, array, where, value)
         else:
@@ -88,13 +89,16 @@ class Statements:
 
     def kept(self, value: Bound) -> Bound:
         """The stored form of a value: computed arrays get memory, views stay views."""
+        value = settled(self.c.b, value)
         if is_tuple(value):
             return tuple([self.kept(part) for part in value])
         if isinstance(value, Lazy) and value.plain is None:
             return in_memory(self.c.b, value)
         return value
 
-    def place(self, target: ast.Subscript) -> tuple[View, indexing.Subscript]:
+    def place(
+        self, target: ast.Subscript
+    ) -> tuple[View, indexing.Subscript | indexing.Advanced]:
         array = evaluate(self.c, target.value)
         if not isinstance(array, View):
             hint = "Assign to an array, not to its transpose or to an expression"
@@ -104,7 +108,9 @@ class Statements:
 
     def assign(self, node: ast.Assign) -> None:
         """``a = b = value``."""
-        value = evaluate(self.c, node.value)
+        value = operand(self.c, node.value)
+        if len(node.targets) > 1:
+            value = settled(self.c.b, value)
         for target in node.targets:
             self.bind(target, value)
 
@@ -126,7 +132,7 @@ class Statements:
         c = self.c
         if isinstance(node.target, ast.Subscript):
             array, where = self.place(node.target)
-            value = evaluate(c, node.value)
+            value = operand(c, node.value)
             c.at(node)
             old = indexing.read(c, array, where)
             made = combined(c, node, node.op, [old, value])

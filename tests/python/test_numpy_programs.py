@@ -6,6 +6,7 @@ import linecache
 import textwrap
 import warnings
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def same(actual: Any, expected: Any, tolerance: float) -> None:
     np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
 
 
-def numbers(*shape: int, dtype: str = "f8") -> np.ndarray:
+def numbers(*shape: int, dtype: str = "f8") -> Any:
     """Random numbers of both signs."""
     kind = np.dtype(dtype).kind
     if kind in "iu":
@@ -95,13 +96,71 @@ REDUCTIONS: list[Program] = [
 ]
 
 
+MASK, PLACES = np.array([True, False, True, True, False]), np.array([4, -1, 0, 0, 2])
+SELECTIONS: list[Program] = [
+    (
+        """
+        def f(x, y, m):
+            x[x > 3] = 1
+            y[m] = x[m] * 2
+            x[m] += y[m]
+            return x[m].sum(), x[m].max(), y[m].mean(), len(x[m]), x[m]
+        """,
+        (numbers(5, dtype="i4"), numbers(5, dtype="i4"), MASK),
+    ),
+    (
+        """
+        def f(limit, rounds, c):
+            z = np.zeros_like(c)
+            count = np.zeros(c.shape, np.int64)
+            for k in range(rounds):
+                inside = z * z < limit
+                count[inside] = k
+                z[inside] = z[inside] * z[inside] + c[inside]
+            count[count == rounds - 1] = 0
+            return z, count
+        """,
+        (4.0, 5, numbers(3, 4)),
+    ),
+    (
+        """
+        def f(z, n):
+            total = 0.0
+            for k in range(n):
+                z = z[z > 0.2 * k]
+                total += z.sum()
+            return z, total
+        """,
+        (numbers(20, dtype="f4"), 3),
+    ),
+    (
+        "def f(x, m, v):\n    x[m] = v\n    return x[~m]",
+        (numbers(5, 3), MASK, numbers(3, 3)),
+    ),
+    (
+        "def f(x):\n    i, j = np.where(x > 0)\n    return i, x[i, j]",
+        (numbers(3, 4),),
+    ),
+    (
+        "def f(x, i):\n    return x[i], x[:, i], x[i, 1], x[i[:, None], i], x[1:, i]",
+        (numbers(5, 6), PLACES),
+    ),
+    (
+        "def f(x, i):\n    return x[i, :, i], x[0, :, i], x[i[:2], 1:, 0]",
+        (numbers(5, 2, 6, dtype="f4"), PLACES),
+    ),
+    (
+        "def f(x, i):\n    x[i] = i * 1.5\n    x[i] += x[:5]\n    return x",
+        (numbers(6), PLACES),
+    ),
+]
+
+
 def checked(program: Program, target: str) -> None:
     text, given = program
     function = function_of(text)
-    ours, theirs = (
-        [np.copy(v) if isinstance(v, np.ndarray) else v for v in given]
-        for _ in range(2)
-    )
+    ours: list[Any] = deepcopy(list(given))
+    theirs: list[Any] = deepcopy(list(given))
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
         expected = function(*theirs)
@@ -116,10 +175,23 @@ def named(program: Program) -> str:
     return program[0].strip().partition("\n")[2].strip().replace("\n", ";")[:50]
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.cases("target", ["cpu", "sim"])
-@pytest.mark.cases("program", REDUCTIONS, ids=named)
-def test_reductions(program: Program, target: str):
+@pytest.mark.cases("program", [*REDUCTIONS, *SELECTIONS], ids=named)
+def test_programs(program: Program, target: str):
     checked(program, target)
+
+
+def test_wrong_selections_end_the_call():
+    stored = gcg.jit(function_of("def f(x, m, v):\n    x[m] = v"))
+    with pytest.raises(errors.AssertionFailed, match="as many elements"):
+        stored(np.zeros(5), MASK, np.zeros(2))
+    largest = gcg.jit(function_of("def f(x, m):\n    return x[m].max()"))
+    with pytest.raises(errors.AssertionFailed, match="of no elements"):
+        largest(np.zeros(5), np.zeros(5, bool))
+    gathered = gcg.jit(target="cpu")(function_of("def f(x, i):\n    return x[i]"))
+    with pytest.raises(errors.Error, match="outside"):
+        gathered(np.zeros(4), PLACES)
 
 
 def test_extremes_of_nothing_are_refused():

@@ -70,7 +70,7 @@ REFUSED: list[tuple[str, tuple[Any, ...], int, str, str]] = [
         "variable for each",
     ),
     ("def f(x):\n    return x[::-1]", (VECTOR,), 2, "step", "loop"),
-    ("def f(x):\n    return x[x > 0]", (VECTOR,), 2, "an index that is", "loop"),
+    ("def f(x):\n    return x[x]", (VECTOR,), 2, "an index that is", "integers"),
     ("def f(x):\n    return x[0.5]", (VECTOR,), 2, "an index", "int()"),
     ("def f(x):\n    return x[0, 1]", (VECTOR,), 2, "2 indices", "at most 1"),
     ("def f(x):\n    x.T[0, 0] = 1", (MATRIX,), 2, "elements", "transpose"),
