@@ -31,6 +31,8 @@ Body = Callable[[OperationList, Sequence[Scalar]], Scalar]
 class View:
     """A strided view of memory; ``roots``: the buffers that may hold it.
 
+    ``gapless``: its elements are row-major without gaps, after any offset.
+
     ``apart``: a loop and a number; arrays with different numbers of one loop are
     different buffers in each iteration, such as arrays that a loop swaps.
     """
@@ -40,6 +42,11 @@ class View:
     extents: Extents
     roots: frozenset[object]
     apart: tuple[object, int] | None = None
+    gapless: bool = False
+
+    @property
+    def is_contiguous(self) -> bool:
+        return self.gapless or self.type.layout is None
 
     @property
     def type(self) -> MemRefType:

@@ -229,7 +229,13 @@ def joined_leaves(one: Bound, other: Bound) -> Join | None:
         memory = one.memory if one.type == ty else one.memory.renewed(ty)
         apart = one.apart if one.apart == other.apart else None
         return ArrayJoin(
-            replace(one, memory=memory, roots=one.roots | other.roots, apart=apart),
+            replace(
+                one,
+                memory=memory,
+                roots=one.roots | other.roots,
+                apart=apart,
+                gapless=one.is_contiguous and other.is_contiguous,
+            ),
             same(one.extents, other.extents),
         )
     if isinstance(one, Scalar | View | Lazy) or one is not other:

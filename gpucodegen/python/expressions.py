@@ -42,8 +42,10 @@ def call(c: Context, evaluate: Any, node: ast.Call) -> Bound:
     ):
         raise c.refuse(node, "`*` and `**` in a call", "Pass the arguments one by one")
     function, own = _called(c, evaluate, node)
-    arguments = own + [operand(c, a) for a in node.args]
-    named = {str(k.arg): evaluate(c, k.value) for k in node.keywords}
+    is_numpys = callable(function) and not _is_jit(function)
+    taken = _argument if is_numpys else operand
+    arguments = own + [taken(c, a) for a in node.args]
+    named = {str(k.arg): settled(c.b, taken(c, k.value)) for k in node.keywords}
     c.at(node)
     what = f"`{ast.unparse(node.func)}`"
     if any(isinstance(a, Selected) for a in arguments):
@@ -69,6 +71,13 @@ def call(c: Context, evaluate: Any, node: ast.Call) -> Bound:
             raise
         hint = "Leave the other arguments out"
         raise c.refuse(node, f"these arguments of {what}", hint) from problem
+
+
+def _argument(c: Context, node: ast.expr) -> Bound:
+    """An argument; NumPy takes lists for tuples."""
+    if isinstance(node, ast.List | ast.Tuple):
+        return tuple([_argument(c, part) for part in node.elts])
+    return operand(c, node)
 
 
 def _called(c: Context, evaluate: Any, node: ast.Call) -> tuple[Any, list[Bound]]:

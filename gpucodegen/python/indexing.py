@@ -201,22 +201,27 @@ def position(c: Context, node: ast.AST, value: Scalar, extent: Scalar) -> Scalar
 def _slice(
     c: Context, evaluate: Evaluate, node: ast.Slice, extent: Scalar, place: ast.AST
 ) -> Part:
-    ends = [
+    step = known(1) if node.step is None else evaluate(c, node.step)
+    if not isinstance(step, Scalar) or step.value is not None or not step.constant:
+        hint = "Use a number other than 0"
+        raise c.refuse(place, "a slice whose step is no number", hint)
+    start, stop = (
         None if e is None else position(c, e, _number(c, e, evaluate(c, e)), extent)
         for e in (node.lower, node.upper)
-    ]
-    step = known(1) if node.step is None else evaluate(c, node.step)
-    if not isinstance(step, Scalar) or step.value is not None or step.constant < 1:
-        hint = "Use a positive step, and reverse an array in a loop"
-        raise c.refuse(place, "a slice whose step is no positive number", hint)
-    start = ends[0] or known(0)
-    size = integers(c.b, "sub", ends[1] or extent, start)
+    )
+    by = int(step.constant)
+    if by > 0:
+        start = start or known(0)
+        size = integers(c.b, "sub", stop or extent, start)
+    else:
+        start = start or integers(c.b, "sub", extent, known(1))
+        size = integers(c.b, "sub", start, stop or known(-1))
     if size.value is None:
         size = known(max(0, size.constant))
-    if step.constant != 1:
-        more = integers(c.b, "add", size, known(step.constant - 1))
-        size = integers(c.b, "floordiv", more, step)
-    return Part(start, size, step.constant)
+    if abs(by) != 1:
+        more = integers(c.b, "add", size, known(abs(by) - 1))
+        size = integers(c.b, "floordiv", more, known(abs(by)))
+    return Part(start, size, by)
 
 
 def _number(c: Context, node: ast.AST, value: Bound) -> Scalar:
@@ -234,7 +239,7 @@ def read(c: Context, array: Array, where: Selection) -> Bound:
     if where.is_element:
         return element(c, array, [part.offset for part in where.parts])
     view = viewed(c, in_memory(c.b, array), where.parts)
-    return _with_axes(view, where.axes)
+    return with_axes(view, where.axes)
 
 
 def element(c: Context, array: Array, indices: Sequence[Scalar]) -> Scalar:
@@ -277,7 +282,8 @@ def store(
     array.put(c.b, [part.offset for part in where.parts], value)
 
 
-def _with_axes(view: View, axes: Sequence[bool]) -> Array:
+def with_axes(view: View, axes: Sequence[bool]) -> Array:
+    """A view with new axes, of extent 1."""
     if True not in axes:
         return view
     whole = lazy(view)
@@ -306,7 +312,22 @@ def viewed(c: Context, view: View, parts: Sequence[Part]) -> View:
     ty = _part_type(view, parts, kept)
     (memory,) = c.b.add("memref.subview", [view.memory], [ty], hint=view.memory.name)
     c.b.operations[-1] = with_columns(c.b.operations[-1], columns)
-    return View(memory, view.dtype, extents, view.roots, view.apart)
+    gapless = view.is_contiguous and _without_gaps(view, parts)
+    return replace(view, memory=memory, extents=extents, gapless=gapless)
+
+
+def _without_gaps(view: View, parts: Sequence[Part]) -> bool:
+    """Whether single positions, then one slice, then whole dimensions are selected."""
+    rest = list(parts)
+    while rest and (rest[0].step is None or rest[0].size.mixed() == 1):
+        rest = rest[1:]
+    if rest and rest[0].step != 1:
+        return False
+    behind = list(zip(rest, view.extents[len(parts) - len(rest) :], strict=True))[1:]
+    return all(
+        p.step == 1 and p.offset.mixed() == 0 and p.size.mixed() == e.mixed()
+        for p, e in behind
+    )
 
 
 def strides_of(ty: MemRefType) -> tuple[tuple[int | None, ...], int | None]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.python import reduction_functions, reductions
+from gpucodegen.python import reduction_functions, reductions, shapes
 from gpucodegen.python.arguments import (
     array_given,
     dtype_given,
@@ -265,11 +265,6 @@ def _as_type(c: Context, node: ast.AST, array: Bound, dtype: Bound) -> Bound:
     return cast(whole, dtype_given(c, node, dtype, float))
 
 
-def _transposed(c: Context, node: ast.AST, array: Bound) -> Bound:
-    whole = lazy(array_given(c, node, array))
-    return whole.permuted(range(len(whole.extents))[::-1])
-
-
 def _dot(c: Context, node: ast.AST, one: Bound, other: Bound) -> Bound:
     return reductions.product(
         c.b, array_given(c, node, one), array_given(c, node, other)
@@ -360,7 +355,6 @@ FUNCTIONS: dict[Any, Rule] = {
     np.empty_like: _alike(None),
     np.copy: _copy,
     np.ascontiguousarray: _copy,
-    np.transpose: _transposed,
     np.dot: _dot,
     np.where: _where,
     np.nonzero: _nonzero,
@@ -369,12 +363,13 @@ FUNCTIONS: dict[Any, Rule] = {
     _as_type: _as_type,
     _fill: _fill,
     **reduction_functions.FUNCTIONS,
+    **shapes.FUNCTIONS,
 }
 """Callable functions besides elementwise ones, by the function object."""
 
 _NAMED = (
     "sum prod min max any all mean std var argmin argmax cumsum cumprod dot"
-    " nonzero".split()
+    " nonzero reshape ravel squeeze swapaxes repeat".split()
 )
 METHODS: dict[str, Any] = {
     **{name: getattr(np, name) for name in _NAMED},
@@ -383,5 +378,6 @@ METHODS: dict[str, Any] = {
     "clip": np.clip,
     "astype": _as_type,
     "fill": _fill,
+    "flatten": shapes.flattened,
 }
 """Methods of arrays, as functions."""

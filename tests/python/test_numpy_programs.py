@@ -156,6 +156,66 @@ SELECTIONS: list[Program] = [
 ]
 
 
+SHAPES: list[Program] = [
+    (
+        """
+        def f(x):
+            y = x.reshape(x.shape[0], -1)
+            y[0, 1] = 7
+            part = x[2].reshape(-1, 2)
+            part += 1
+            return np.reshape(x, [2, x.size // 2]), x.T.reshape(-1), x.flatten()
+        """,
+        (numbers(3, 4, 5),),
+    ),
+    (
+        """
+        def f(x):
+            x[::-1] = x[1] * 2
+            y = x[::-1]
+            y[0, 0] = 5
+            return x[:, ::-1], x[-2:0:-1], x[::-2], np.flip(x, axis=1), x[4:1:-1, 1:3]
+        """,
+        (numbers(6, 4, dtype="f4"),),
+    ),
+    ("def f(x):\n    return x[::-1], x.squeeze(), x.ravel()", (np.zeros((0, 3)),)),
+    (
+        "def f(x):\n    return x.transpose(2, 0, 1), np.transpose(x, axes=[0, 2, 1])",
+        (numbers(3, 4, 5),),
+    ),
+    (
+        "def f(x):\n    return np.moveaxis(x, 0, -1), x.swapaxes(0, 2), x[:, None]",
+        (numbers(3, 4, 5),),
+    ),
+    (
+        """
+        def f(x):
+            y = np.roll(x, (1, -2), axis=(0, 1))
+            return y, np.repeat(x, 2), np.tile(x, (2, 1, 3))
+        """,
+        (numbers(3, 4, dtype="i4"),),
+    ),
+    (
+        """
+        def f(x, y):
+            z = np.concatenate([x, y.T * 2], axis=1)
+            w = np.hstack((0, x[0], 1.5))
+            return z, w, np.stack((x, x), axis=-1), np.append(x, y)
+        """,
+        (numbers(3, 4, dtype="i4"), numbers(2, 3, dtype="f4")),
+    ),
+    (
+        """
+        def f(x):
+            y = np.pad(x, ((1, 2), (0, 1)))
+            return y, np.vstack([x, x]), np.column_stack((x[0], x[1]))
+        """,
+        (numbers(3, 4),),
+    ),
+    ("def f(a, b):\n    return np.array([[a, b], [1, 2.5]]) * 2", (2.0, 3)),
+]
+
+
 def checked(program: Program, target: str) -> None:
     text, given = program
     function = function_of(text)
@@ -177,7 +237,7 @@ def named(program: Program) -> str:
 
 @pytest.mark.sampled(5)
 @pytest.mark.cases("target", ["cpu", "sim"])
-@pytest.mark.cases("program", [*REDUCTIONS, *SELECTIONS], ids=named)
+@pytest.mark.cases("program", [*REDUCTIONS, *SELECTIONS, *SHAPES], ids=named)
 def test_programs(program: Program, target: str):
     checked(program, target)
 
@@ -192,6 +252,12 @@ def test_wrong_selections_end_the_call():
     gathered = gcg.jit(target="cpu")(function_of("def f(x, i):\n    return x[i]"))
     with pytest.raises(errors.Error, match="outside"):
         gathered(np.zeros(4), PLACES)
+
+
+def test_shapes_of_other_sizes_are_refused():
+    reshaped = gcg.jit(function_of("def f(x):\n    return x.reshape(7, -1)"))
+    with pytest.raises(errors.AssertionFailed, match="keeps its size"):
+        reshaped(np.zeros((3, 4)))
 
 
 def test_extremes_of_nothing_are_refused():
