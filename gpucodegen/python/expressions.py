@@ -14,7 +14,7 @@ import numpy as np
 from gpucodegen.ir.operation import Operation, Region, single_block
 from gpucodegen.ir.types import I1
 from gpucodegen.passes.framework.builder import OperationList
-from gpucodegen.python import indexing, mask_functions, numpy_functions
+from gpucodegen.python import creation, indexing, mask_functions, numpy_functions
 from gpucodegen.python.arrays import (
     Array,
     Lazy,
@@ -41,6 +41,9 @@ def call(c: Context, evaluate: Any, node: ast.Call) -> Bound:
         k.arg is None for k in node.keywords
     ):
         raise c.refuse(node, "`*` and `**` in a call", "Pass the arguments one by one")
+    made = _ufunc_method(c, evaluate, node)
+    if made is not None:
+        return made
     function, own = _called(c, evaluate, node)
     is_numpys = callable(function) and not _is_jit(function)
     taken = _argument if is_numpys else operand
@@ -80,10 +83,28 @@ def _argument(c: Context, node: ast.expr) -> Bound:
     return operand(c, node)
 
 
+def _ufunc_method(c: Context, evaluate: Any, node: ast.Call) -> Bound:
+    """``ufunc.outer``, ``reduce``, ``accumulate`` and ``at``; None for other calls."""
+    called = node.func
+    if not isinstance(called, ast.Attribute) or called.attr not in _METHODS:
+        return None
+    ufunc = evaluate(c, called.value)
+    if not isinstance(ufunc, np.ufunc) or ufunc not in ROWS:
+        return None
+    arguments = [evaluate(c, a) for a in node.args]
+    c.at(node)
+    return numpy_functions.ufunc_method(c, node, ufunc, called.attr, arguments)
+
+
+_METHODS = ("outer", "at")
+
+
 def _called(c: Context, evaluate: Any, node: ast.Call) -> tuple[Any, list[Bound]]:
     """The called object, and the array whose method it is."""
     if isinstance(node.func, ast.Attribute):
         base = operand(c, node.func.value)
+        if isinstance(base, Scalar) and node.func.attr in ("conj", "conjugate"):
+            return numpy_functions.conjugated, [base]
         if isinstance(base, View | Lazy | Selected):
             if node.func.attr not in numpy_functions.METHODS:
                 hint = f"Arrays have {', '.join(sorted(numpy_functions.METHODS))}"
@@ -110,8 +131,6 @@ def _advice(function: object) -> str:
     name = getattr(function, "__name__", "")
     if function is builtins.sum:
         return "Use numpy.sum"
-    if function is builtins.print:
-        return "Print outside of the function"
     if callable(function) and type(function).__name__ == "function" and name:
         module = getattr(function, "__module__", "") or ""
         if not module.startswith(("numpy", "math")):
@@ -155,9 +174,6 @@ def scalar(c: Context, node: ast.expr, what: str) -> Scalar:
 
 
 def _constant(c: Context, node: ast.Constant) -> Bound:
-    if isinstance(node.value, complex):
-        hint = "Keep the real and the imaginary part in two floats"
-        raise c.refuse(node, "complex numbers", hint)
     if type(node.value) is int and not -(1 << 63) <= node.value < 1 << 63:
         raise c.refuse(node, "integers of more than 64 bits", "Use a float")
     return frozen(node.value)
@@ -322,10 +338,27 @@ def _conditional(c: Context, node: ast.IfExp) -> Bound:
     return Scalar(kind, _either(c, test, made[0], made[1]))
 
 
+def _grid(c: Context, node: ast.Subscript, *, is_open: bool) -> Bound:
+    """``np.mgrid[a:b, c:d]``."""
+    inner = node.slice
+    entries = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+    ranges: list[Any] = []
+    for entry in entries:
+        if not isinstance(entry, ast.Slice) or entry.upper is None:
+            raise c.refuse(node, "this index of a grid", "Write slices with ends")
+        ends = (entry.lower, entry.upper, entry.step)
+        ranges.append([None if e is None else evaluate(c, e) for e in ends])
+    return creation.grid(c, node, ranges, is_open=is_open)
+
+
 def _subscript(c: Context, node: ast.Subscript) -> Bound:
     base = evaluate(c, node.value)
+    if base is np.mgrid or base is np.ogrid:
+        return _grid(c, node, is_open=base is np.ogrid)
     if is_tuple(base):
         parts = base
+        if isinstance(node.slice, ast.Slice):
+            return parts[_constant_slice(c, node.slice)]
         index = scalar(c, node.slice, "an index of a tuple")
         if index.value is not None or not -len(parts) <= index.constant < len(parts):
             hint = "Use a number, or an array instead of the tuple"
@@ -336,6 +369,14 @@ def _subscript(c: Context, node: ast.Subscript) -> Bound:
     where = indexing.subscript(c, evaluate, base, node)
     c.at(node)
     return indexing.read(c, base, where)
+
+
+def _constant_slice(c: Context, node: ast.Slice) -> slice:
+    ends = (node.lower, node.upper, node.step)
+    found = [None if e is None else scalar(c, e, "a slice of a tuple") for e in ends]
+    if any(e is not None and e.value is not None for e in found):
+        raise c.refuse(node, "a slice of a tuple that is computed", "Use numbers")
+    return slice(*(None if e is None else e.constant for e in found))
 
 
 def _attribute(c: Context, node: ast.Attribute) -> Bound:
@@ -350,6 +391,8 @@ def _attribute(c: Context, node: ast.Attribute) -> Bound:
             hint = f"Arrays have {', '.join(_ATTRIBUTES)}, and methods"
             raise c.refuse(node, f"the attribute '{node.attr}' of an array", hint)
         return rule(c, base)
+    if isinstance(base, Scalar) and node.attr in ("real", "imag"):
+        return numpy_functions.FUNCTIONS[getattr(np, node.attr)](c, node, base)
     if isinstance(base, ModuleType | type) and hasattr(base, node.attr):
         return frozen(getattr(base, node.attr))
     raise c.refuse(node, f"the attribute '{node.attr}'", HINT)
@@ -372,6 +415,14 @@ def _rank(c: Context, array: Array) -> Bound:
     return known(len(array.extents))
 
 
+def _real(c: Context, array: Array) -> Bound:
+    return numpy_functions.part(c.b, "re", array)
+
+
+def _imaginary(c: Context, array: Array) -> Bound:
+    return numpy_functions.part(c.b, "im", array)
+
+
 def _dtype(c: Context, array: Array) -> Bound:
     del c
     return array.dtype
@@ -388,6 +439,8 @@ _ATTRIBUTES: dict[str, Callable[[Context, Array], Bound]] = {
     "size": _size,
     "dtype": _dtype,
     "T": _transposed,
+    "real": _real,
+    "imag": _imaginary,
 }
 
 

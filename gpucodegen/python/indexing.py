@@ -263,6 +263,10 @@ def store(
     value: Scalar | Array | Selected,
 ) -> None:
     """``array[where] = value``."""
+    kind = value.kind if isinstance(value, Scalar) else value.dtype
+    if category(kind) == "c" and array.dtype.kind != "c":
+        hint = "Assign its .real, or abs() of it"
+        raise c.wrong(node, "an array of real numbers", [value], hint)
     if isinstance(where, Advanced):
         with c.operands(node, "an assignment to elements", [array, value]):
             if where.mask is not None:

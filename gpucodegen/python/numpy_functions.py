@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import ast
 import builtins
+import cmath
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from gpucodegen.python import reduction_functions, reductions, shapes
+from gpucodegen.python import (
+    complex_numbers,
+    creation,
+    host_functions,
+    reduction_functions,
+    reductions,
+    shapes,
+)
 from gpucodegen.python.arguments import (
     array_given,
     dtype_given,
@@ -31,6 +39,7 @@ from gpucodegen.python.arrays import (
 )
 from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.elementwise import apply
+from gpucodegen.python.gathers import Gathered
 from gpucodegen.python.masks import Selected, nonzero
 from gpucodegen.python.operators import combined, elementwise, truth
 from gpucodegen.python.results import is_tuple
@@ -95,6 +104,32 @@ def _of_numpy(c: Context, values: list[Any]) -> list[Any]:
     ]
 
 
+def ufunc_method(
+    c: Context, node: ast.Call, ufunc: np.ufunc, name: str, arguments: list[Bound]
+) -> Bound:
+    """``ufunc.outer``, and ``ufunc.at``, which also updates an element repeatedly."""
+    if node.keywords or len(arguments) != (2 if name == "outer" else 3):
+        hint = "Pass the operands only"
+        raise c.refuse(node, f"these arguments of `{ufunc.__name__}.{name}`", hint)
+    if not all(isinstance(v, Scalar | View | Lazy) for v in arguments):
+        raise c.wrong(node, f"`{name}`", arguments, "Use numbers and arrays")
+    if name == "outer":
+        return creation.outer(c, node, ufunc, *_of_numpy(c, arguments))
+    target, places, value = arguments
+    is_indexed = isinstance(places, View | Lazy) and places.dtype.kind in "iu"
+    if not isinstance(target, View) or not is_indexed:
+        raise c.wrong(node, "`at`", arguments, "Give an array and an index array")
+    rest = (None,) * (len(target.extents) - 1)
+
+    def combined(b: Any, pair: Sequence[Scalar]) -> Scalar:
+        return apply(b, ufunc, pair)
+
+    with c.operands(node, f"`{ufunc.__name__}.at`", arguments):
+        made = Gathered(target, (places, *rest), False)
+        made.store(c.b, value, combined)
+    return known(0)
+
+
 def in_place(c: Context, node: ast.AST, old: Bound, made: Bound) -> None:
     """Refuse an in-place update that changes the kind of number, as NumPy does."""
     if not isinstance(old, View | Selected):
@@ -110,15 +145,75 @@ def in_place(c: Context, node: ast.AST, old: Bound, made: Bound) -> None:
 
 def converted(c: Context, node: ast.Call, kind: Kind, arguments: list[Bound]) -> Bound:
     """``float(x)``, ``numpy.float32(x)`` and other conversions."""
+    if kind is complex and len(arguments) == 2:
+        imaginary = elementwise(c, node, np.multiply, [arguments[1], known(1j)], "")
+        return elementwise(c, node, np.add, [arguments[0], imaginary], "`complex`")
     if len(arguments) != 1 or not isinstance(arguments[0], Scalar | View | Lazy):
         raise c.wrong(node, f"`{kind}`", arguments, "Convert one number or array")
     value = arguments[0]
     if isinstance(value, Scalar):
-        return convert(c.b, value, kind)
+        return convert(c.b, real_number(c, node, value, kind), kind)
     if is_python(kind):
         hint = f"Use .astype({kind.__name__}) of the array"
         raise c.wrong(node, f"`{kind.__name__}`", [value], hint)
     return cast(value, kind)
+
+
+def real_number(c: Context, node: ast.AST, value: Scalar, kind: Kind) -> Scalar:
+    """A number that is complex only if the kind is.  Raises WrongOperand."""
+    if category(value.kind) == "c" and category(kind) not in "cb":
+        raise c.wrong(node, "a real number", [value], "Take its .real, or abs() of it")
+    return value
+
+
+def part(b: Any, name: str, value: Bound) -> Bound:
+    """The real or imaginary part of numbers: ``re`` or ``im``."""
+    whole = lazy(value)
+    if category(whole.kind) != "c":
+        return value if name == "re" else cast(known_zero(whole), whole.kind)
+    is_python_s = is_python(whole.kind)
+    kind = float if is_python_s else np.dtype(whole.kind.char.lower())
+
+    def body(inner: Any, v: Sequence[Scalar]) -> Scalar:
+        return Scalar(kind, complex_numbers.part(inner, name, v[0].ssa(inner)))
+
+    if isinstance(value, Scalar):
+        return body(b, [value])
+    return composed(kind, whole.extents, [whole], body)
+
+
+def known_zero(like: Lazy) -> Lazy:
+    return composed(like.kind, like.extents, [like], lambda _, __: known(0))
+
+
+def _part(name: str) -> Rule:
+    def rule(c: Context, node: ast.AST, value: Bound) -> Bound:
+        if not isinstance(value, Scalar | View | Lazy):
+            raise c.wrong(node, "a part of a number", [value], "Use numbers")
+        return part(c.b, name, value)
+
+    return rule
+
+
+def _angle(c: Context, node: ast.AST, value: Bound) -> Bound:
+    parts = [_part(name)(c, node, value) for name in ("im", "re")]
+    return elementwise(c, node, np.arctan2, parts, "`angle`")
+
+
+def conjugated(c: Context, node: ast.AST, value: Bound) -> Bound:
+    """The method of numbers and arrays."""
+    return elementwise(c, node, np.conjugate, [value], "`conjugate`")
+
+
+def _of_complex(ufunc: np.ufunc) -> Rule:
+    """A function of ``cmath``."""
+
+    def rule(c: Context, node: ast.AST, value: Bound) -> Bound:
+        if not isinstance(value, Scalar):
+            raise c.wrong(node, "a function of cmath", [value], "Use NumPy's")
+        return apply(c.b, ufunc, [convert(c.b, value, complex)])
+
+    return rule
 
 
 def _of_floats(ufunc: np.ufunc, result: Kind = float) -> Rule:
@@ -128,7 +223,11 @@ def _of_floats(ufunc: np.ufunc, result: Kind = float) -> Rule:
         if len(values) != ufunc.nin or not all(isinstance(v, Scalar) for v in values):
             hint = f"Use numpy.{ufunc.__name__} of an array"
             raise c.wrong(node, f"`math.{ufunc.__name__}`", list(values), hint)
-        numbers = [convert(c.b, v, float) for v in values if isinstance(v, Scalar)]
+        numbers = [
+            convert(c.b, real_number(c, node, v, float), float)
+            for v in values
+            if isinstance(v, Scalar)
+        ]
         return convert(c.b, apply(c.b, ufunc, numbers), result)
 
     return rule
@@ -151,7 +250,7 @@ def _math_only(name: str) -> Rule:
     def rule(c: Context, node: ast.AST, value: Bound) -> Bound:
         if not isinstance(value, Scalar):
             raise c.wrong(node, f"`{name}`", [value], "Use it in a loop")
-        number = convert(c.b, value, float).ssa(c.b)
+        number = convert(c.b, real_number(c, node, value, float), float).ssa(c.b)
         return Scalar(float, c.b.add(name, (number,), [number.type])[0])
 
     return rule
@@ -246,6 +345,14 @@ def _full(
         c.b, dtype_given(c, node, dtype, number.kind), shape_given(c, node, shape)
     )
     fill(c.b, view, number)
+    return view
+
+
+def _full_like(
+    c: Context, node: ast.AST, a: Bound, fill_value: Bound, dtype: Bound = None
+) -> Bound:
+    view = _alike(None)(c, node, a, dtype)
+    fill(c.b, view, number_given(c, node, fill_value))
     return view
 
 
@@ -349,13 +456,24 @@ FUNCTIONS: dict[Any, Rule] = {
     np.zeros: _made(0),
     np.ones: _made(1),
     np.empty: _made(None),
+    np.ndarray: _made(None),
     np.full: _full,
     np.zeros_like: _alike(0),
     np.ones_like: _alike(1),
     np.empty_like: _alike(None),
+    np.full_like: _full_like,
     np.copy: _copy,
     np.ascontiguousarray: _copy,
     np.dot: _dot,
+    np.real: _part("re"),
+    np.imag: _part("im"),
+    np.angle: _angle,
+    **{
+        getattr(cmath, name): _of_complex(getattr(np, name))
+        for name in "exp log sqrt sin cos tan tanh".split()
+    },
+    cmath.phase: _angle,
+    conjugated: conjugated,
     np.where: _where,
     np.nonzero: _nonzero,
     np.flatnonzero: _flat_nonzero,
@@ -364,12 +482,14 @@ FUNCTIONS: dict[Any, Rule] = {
     _fill: _fill,
     **reduction_functions.FUNCTIONS,
     **shapes.FUNCTIONS,
+    **creation.FUNCTIONS,
+    **host_functions.FUNCTIONS,
 }
 """Callable functions besides elementwise ones, by the function object."""
 
 _NAMED = (
     "sum prod min max any all mean std var argmin argmax cumsum cumprod dot"
-    " nonzero reshape ravel squeeze swapaxes repeat".split()
+    " nonzero reshape ravel squeeze swapaxes repeat trace".split()
 )
 METHODS: dict[str, Any] = {
     **{name: getattr(np, name) for name in _NAMED},
@@ -379,5 +499,6 @@ METHODS: dict[str, Any] = {
     "astype": _as_type,
     "fill": _fill,
     "flatten": shapes.flattened,
+    **dict.fromkeys(("conj", "conjugate"), conjugated),
 }
 """Methods of arrays, as functions."""

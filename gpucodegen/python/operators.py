@@ -13,6 +13,7 @@ from gpucodegen.python.arrays import Lazy, View, cast, mapped
 from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.elementwise import apply, kinds_of
 from gpucodegen.python.masks import Selected
+from gpucodegen.python.results import is_tuple
 from gpucodegen.python.scalars import Scalar, convert, known
 
 HINT = "Write it with loops, indices, arithmetic and functions of NumPy and math"
@@ -52,6 +53,8 @@ def combined(c: Context, node: ast.AST, op: ast.AST, values: Sequence[Bound]) ->
         given = [masks.settled(c.b, v) for v in given]
         with c.operands(node, "`@`", given):
             return reductions.product(c.b, given[0], given[1])
+    if isinstance(op, ast.Add) and all(map(is_tuple, given)):
+        return given[0] + given[1]
     if type(op) not in OPERATORS:
         raise c.refuse(node, what, HINT)
     if not all(isinstance(v, Scalar | View | Lazy | Selected) for v in given):

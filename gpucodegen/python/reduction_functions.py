@@ -35,7 +35,7 @@ from gpucodegen.python.nests import nest
 from gpucodegen.python.operators import elementwise
 from gpucodegen.python.reductions import LARGEST, SMALLEST, SUM, Reduction
 from gpucodegen.python.scalars import Scalar, chosen, convert, integers, known
-from gpucodegen.python.types import Kind, category, dtype_of
+from gpucodegen.python.types import Kind, category, dtype_of, is_python
 
 Rule = Callable[..., Bound]
 F4, F8 = np.dtype("f4"), np.dtype("f8")
@@ -120,9 +120,16 @@ def _rounded(c: Context, value: Bound, dtype: np.dtype[Any]) -> Bound:
     return cast(value, dtype)
 
 
+def real_of(dtype: Any) -> Any:
+    """The kind of the real part of such numbers."""
+    if is_python(dtype) or dtype.kind != "c":
+        return dtype
+    return np.dtype(dtype.char.lower())
+
+
 def _ratio(c: Context, node: ast.AST, total: Bound, count: Scalar) -> Bound:
     kind = total.kind if isinstance(total, Scalar) else total.dtype
-    real = np.dtype(kind.char.lower()) if kind.kind == "c" else kind
+    real = real_of(kind)
     return elementwise(
         c, node, np.true_divide, [total, convert(c.b, count, real)], "a mean"
     )
@@ -171,7 +178,7 @@ def _variance(
     rest = elementwise(c, node, np.subtract, [cast(whole, wide), average], "`var`")
     squares = squared_length(c, node, rest)
     if wide.kind == "c":
-        result = np.dtype(result.char.lower())
+        result = real_of(result)
     freedom = known(0) if ddof is None else integer_given(c, node, ddof, "ddof=")
     divisor = apply(c.b, np.maximum, [integers(c.b, "sub", count, freedom), known(0)])
     found = over.reduced(c.b, SUM, lazy(squares))
@@ -180,7 +187,9 @@ def _variance(
 
 def squared_length(c: Context, node: ast.AST, value: Lazy) -> Any:
     """``|x| ** 2``."""
-    return elementwise(c, node, np.multiply, [value, value], "`var`")
+    other = elementwise(c, node, np.conjugate, [value], "`var`")
+    square = lazy(elementwise(c, node, np.multiply, [value, other], "`var`"))
+    return square if square.dtype.kind != "c" else cast(square, real_of(square.dtype))
 
 
 def _deviation(c: Context, node: ast.AST, *given: Bound, **named: Bound) -> Bound:

@@ -46,6 +46,8 @@ class Reduction:
             return known(-np.inf if lowest else np.inf)
         if dtype.kind == "b":
             return known(not lowest)
+        if dtype.kind == "c":
+            raise elementwise.NoRow
         limits = np.iinfo(dtype)
         return known(int(limits.min if lowest else limits.max))
 

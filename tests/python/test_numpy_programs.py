@@ -216,6 +216,169 @@ SHAPES: list[Program] = [
 ]
 
 
+POSITIVE = numbers(4, 4) + 6 * np.eye(4)
+COMPLEX: list[Program] = [
+    (
+        """
+        def f(low, high, n, rounds, limit):
+            line = np.linspace(low, high, n)
+            c = line + line[:, None] * 1j
+            count = np.zeros(c.shape, dtype=np.int64)
+            z = np.zeros(c.shape, dtype=np.complex128)
+            for k in range(rounds):
+                inside = np.less(abs(z), limit)
+                count[inside] = k
+                z[inside] = z[inside] ** 2 + c[inside]
+            count[count == rounds - 1] = 0
+            return z, count
+        """,
+        (-1.5, 1.0, 9, 5, 2.0),
+    ),
+    (
+        """
+        def f(x, y):
+            x[0] += 1j * y[0]
+            parts = x.real, x.imag, abs(x), np.angle(x), x.conj(), x == y
+            return parts, x * y, x / y, np.exp(x), np.sqrt(x), x ** 2, x ** y
+        """,
+        (numbers(3, 4, dtype="c16"), numbers(3, 4, dtype="c16")),
+    ),
+    (
+        """
+        def f(x, y):
+            total = np.zeros((x.shape[0], y.shape[1]), dtype=np.complex64)
+            for k in range(x.shape[1]):
+                total += x[:, k].reshape(-1, 1) * y[k].reshape(1, -1)
+            return total, x @ y, x.mean(axis=0), x.std(), np.cumsum(y, axis=1)
+        """,
+        (numbers(3, 2, dtype="c8"), numbers(2, 4, dtype="c8")),
+    ),
+    (
+        """
+        def f(a, b, n):
+            z = a + 2j * b
+            for k in range(n):
+                z = z * z + 0.5j
+                if abs(z) > 2:
+                    break
+            return z, z.real, z.conjugate(), complex(a, b), z == 0
+        """,
+        (0.3, 0.2, 4),
+    ),
+    (
+        """
+        def f(a, n):
+            total = np.zeros(a.shape, np.complex128)
+            for k in range(n):
+                z = np.exp(2j * np.pi * (k + 0.5) / n)
+                total += np.linalg.inv(a - z * np.eye(a.shape[0])) * z
+            return total / n
+        """,
+        (np.array([[0.3, 1j], [0.2, 0.1]]), 5),
+    ),
+    (
+        """
+        def f(a, b):
+            x = np.linalg.solve(a, b)
+            lower = np.linalg.cholesky(a @ a.T)
+            return x, np.linalg.det(a), lower, np.linalg.norm(b, axis=0)
+        """,
+        (POSITIVE, numbers(4, 2)),
+    ),
+]
+CREATION: list[Program] = [
+    (
+        """
+        def f(n):
+            a = np.arange(n), np.arange(n, 0, -2), np.arange(0.0, n, 0.5)
+            return a, np.arange(n, dtype=np.float32), np.arange(n, 2)
+        """,
+        (7,),
+    ),
+    (
+        """
+        def f(n, a):
+            line = np.linspace(a, 2, n, endpoint=False)
+            return line, np.linspace(a, 9, 1), np.linspace(0, 10, 4, dtype=np.int64)
+        """,
+        (7, np.float32(0.5)),
+    ),
+    (
+        """
+        def f(x, n):
+            y = np.ndarray((n, 3), dtype=np.float32)
+            y[:] = np.eye(n, 3, 1)
+            return y, np.triu(x, 1), np.tril(x), np.trace(x), np.tri(n)
+        """,
+        (numbers(4, 4), 4),
+    ),
+    ("def f(x):\n    return np.diag(x, k=-2), np.diag(x[0])", (numbers(4, 4),)),
+    (
+        """
+        def f(x, y, n):
+            rows, columns = np.mgrid[0:n, 0:n + 1]
+            across, down = np.meshgrid(x, y)
+            return rows * 1.5 + columns, across, down, np.mgrid[0:1:5j]
+        """,
+        (numbers(4), numbers(3), 3),
+    ),
+    (
+        """
+        def f(x, i):
+            count = np.zeros(8, np.int64)
+            np.add.at(count, i, 1)
+            return count, np.outer(x, x), np.subtract.outer(x, i), np.full_like(x, 7)
+        """,
+        (numbers(3), PLACES),
+    ),
+]
+STATEMENTS: list[Program] = [
+    (
+        """
+        def f(x, t):
+            for i in range(x.shape[0]):
+                for j in range(x.shape[1]):
+                    if x[i, j] > t:
+                        return x[i, j] * i + j
+                t -= 0.1
+            return 0.5
+        """,
+        (np.arange(12.0).reshape(3, 4), 6.5),
+    ),
+    (
+        """
+        def f(x):
+            total = 0.0
+            for v in x:
+                total = total * 0.5 + v
+            for row in x.reshape(2, -1):
+                row[0] = total
+                total += row.sum()
+            for i, v in enumerate(x):
+                total += i * v
+            for k in (1, 2, 5):
+                total += k
+            return total
+        """,
+        (np.arange(6.0),),
+    ),
+    (
+        """
+        @gcg.jit
+        def zeros(n, dtype):
+            return np.zeros(n, dtype=dtype)
+
+        def f(x, n):
+            assert n > 0
+            assert x.shape[0] == n, "sizes"
+            return zeros(n, x.dtype) + x, zeros(n, np.float32)
+        """,
+        (np.arange(3.0), 3),
+    ),
+]
+PROGRAMS = [*REDUCTIONS, *SELECTIONS, *SHAPES, *COMPLEX, *CREATION, *STATEMENTS]
+
+
 def checked(program: Program, target: str) -> None:
     text, given = program
     function = function_of(text)
@@ -235,9 +398,9 @@ def named(program: Program) -> str:
     return program[0].strip().partition("\n")[2].strip().replace("\n", ";")[:50]
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(11)
 @pytest.mark.cases("target", ["cpu", "sim"])
-@pytest.mark.cases("program", [*REDUCTIONS, *SELECTIONS, *SHAPES], ids=named)
+@pytest.mark.cases("program", PROGRAMS, ids=named)
 def test_programs(program: Program, target: str):
     checked(program, target)
 
@@ -252,6 +415,28 @@ def test_wrong_selections_end_the_call():
     gathered = gcg.jit(target="cpu")(function_of("def f(x, i):\n    return x[i]"))
     with pytest.raises(errors.Error, match="outside"):
         gathered(np.zeros(4), PLACES)
+
+
+def test_what_a_routine_cannot_invert_ends_the_call():
+    inverse = gcg.jit(function_of("def f(a):\n    return np.linalg.inv(a)"))
+    with pytest.raises(errors.AssertionFailed, match="Singular matrix"):
+        inverse(np.zeros((2, 2)))
+
+
+def test_an_assertion_ends_the_call():
+    positive = gcg.jit(function_of("def f(n):\n    assert n > 0, 'none'\n    return n"))
+    assert positive(1) == 1
+    with pytest.raises(errors.AssertionFailed, match="none"):
+        positive(0)
+
+
+def test_print_writes_what_python_writes(capsys: pytest.CaptureFixture[str]):
+    text = "def f(x, n):\n    print('x', x, n, x[0], sep='; ')"
+    given = np.arange(3, dtype="u1") + 250, 0.1
+    function_of(text)(*given)
+    expected = capsys.readouterr().out
+    gcg.jit(function_of(text))(*given)
+    assert capsys.readouterr().out == expected
 
 
 def test_shapes_of_other_sizes_are_refused():
