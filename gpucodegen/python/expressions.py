@@ -14,7 +14,7 @@ import numpy as np
 from gpucodegen.ir.operation import Operation, Region, single_block
 from gpucodegen.ir.types import I1
 from gpucodegen.passes.framework.builder import OperationList
-from gpucodegen.python import creation, indexing, mask_functions, numpy_functions
+from gpucodegen.python import indexing
 from gpucodegen.python.arrays import (
     Array,
     Lazy,
@@ -23,6 +23,7 @@ from gpucodegen.python.arrays import (
 )
 from gpucodegen.python.context import Bound, Context, Rule, frozen
 from gpucodegen.python.elementwise import ROWS, apply
+from gpucodegen.python.functions import creation, mask_functions, numpy_functions
 from gpucodegen.python.masks import Selected, settled
 from gpucodegen.python.operators import (
     HINT,

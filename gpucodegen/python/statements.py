@@ -16,7 +16,7 @@ from gpucodegen import errors
 from gpucodegen.ir.attributes import StringAttr
 from gpucodegen.ir.operation import Region, single_block
 from gpucodegen.passes.framework.builder import OperationList
-from gpucodegen.python import indexing, loops, numpy_functions
+from gpucodegen.python import indexing, loops
 from gpucodegen.python.arrays import Lazy, View, assign, in_memory
 from gpucodegen.python.block_arguments import (
     Joins,
@@ -27,6 +27,7 @@ from gpucodegen.python.block_arguments import (
 )
 from gpucodegen.python.context import Bound, Context, described
 from gpucodegen.python.expressions import condition, evaluate, is_harmless, operand
+from gpucodegen.python.functions import numpy_functions
 from gpucodegen.python.masks import Selected, settled
 from gpucodegen.python.operators import combined
 from gpucodegen.python.results import is_tuple, leaves, rebuilt

@@ -193,8 +193,26 @@ class ArrayType:
         return f"{self.dtype.name}[{shown}]"
 
 
+@dataclass(frozen=True, slots=True)
+class Static:
+    """An argument that is known when the function is translated, such as a dtype."""
+
+    value: Any
+
+
 ArgumentType = Any
-"""A kind or an `ArrayType`."""
+"""A kind, an `ArrayType` or a `Static`."""
+
+
+def is_dtype(value: Any) -> bool:
+    """Whether a value names the type of an array's elements.
+
+    >>> is_dtype(np.float32), is_dtype(np.dtype("i4")), is_dtype("i4")
+    (True, True, False)
+    """
+    if isinstance(value, type):
+        return value in (bool, int, float, complex) or issubclass(value, np.generic)
+    return isinstance(value, np.dtype)
 
 
 def of_argument(value: Any) -> ArgumentType | None:
@@ -260,6 +278,8 @@ def required(value: Any, name: str, function: str) -> ArgumentType:
     found = of_argument(value)
     if found is not None:
         return found
+    if is_dtype(value):
+        return Static(value)
     dtype = getattr(value, "dtype", None)
     what = type(value).__name__ + (f" of {dtype}" if dtype is not None else "")
     hint = "Pass numbers, and arrays of bool, integers, float16 to float64 and complex"

@@ -35,7 +35,7 @@ from gpucodegen.python.scalars import Scalar
 from gpucodegen.python.source import PythonSource, names_of, read
 from gpucodegen.python.statements import Statements
 from gpucodegen.python.structured_control_flow import RESULT, UNSET_NAME, Structured
-from gpucodegen.python.types import ArgumentType, ArrayType, dtype_of, element
+from gpucodegen.python.types import ArgumentType, ArrayType, Static, dtype_of, element
 
 
 @dataclass(slots=True)
@@ -167,13 +167,6 @@ def _results(
             hint = "Return numbers and arrays"
             raise c.wrong(c.source.tree, "`return`", [leaf], hint)
     return rebuilt(results, iter(described)), values
-
-
-@dataclass(frozen=True, slots=True)
-class Static:
-    """An argument that is known when the function is translated, such as a dtype."""
-
-    value: Any
 
 
 def _type_of(value: Any) -> ArgumentType | Static | None:

@@ -12,16 +12,16 @@ import numpy as np
 from gpucodegen.ir.attributes import StringAttr, dictionary
 from gpucodegen.ir.types import INDEX, MemRefType
 from gpucodegen.library.numpy_routines import PREFIX
-from gpucodegen.python.arguments import (
+from gpucodegen.python.arrays import Lazy, View, cast, copied, in_memory, lazy
+from gpucodegen.python.context import Bound, Context
+from gpucodegen.python.functions.arguments import (
     array_given,
     axes_given,
     constant_given,
     flag_given,
 )
-from gpucodegen.python.arrays import Lazy, View, cast, copied, in_memory, lazy
-from gpucodegen.python.context import Bound, Context
+from gpucodegen.python.functions.reduction_functions import real_of, squared_length
 from gpucodegen.python.operators import elementwise
-from gpucodegen.python.reduction_functions import real_of, squared_length
 from gpucodegen.python.reductions import LARGEST, SUM, reduced
 from gpucodegen.python.scalars import Scalar
 from gpucodegen.python.types import category, element, is_python

@@ -13,16 +13,6 @@ from gpucodegen.ir.attributes import StridedLayoutAttr
 from gpucodegen.ir.types import INDEX, MemRefType
 from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.passes.prepare.flatten_elements import with_columns
-from gpucodegen.python.arguments import (
-    array_given,
-    axes_given,
-    axis_given,
-    constant_given,
-    dtype_given,
-    integer_given,
-    number_given,
-    shape_given,
-)
 from gpucodegen.python.arrays import (
     Array,
     Extents,
@@ -40,6 +30,16 @@ from gpucodegen.python.arrays import (
 )
 from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.elementwise import apply
+from gpucodegen.python.functions.arguments import (
+    array_given,
+    axes_given,
+    axis_given,
+    constant_given,
+    dtype_given,
+    integer_given,
+    number_given,
+    shape_given,
+)
 from gpucodegen.python.indexing import Part, viewed, with_axes
 from gpucodegen.python.masks import required
 from gpucodegen.python.results import is_tuple

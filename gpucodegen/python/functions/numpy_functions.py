@@ -11,20 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.python import (
-    complex_numbers,
-    creation,
-    host_functions,
-    reduction_functions,
-    reductions,
-    shapes,
-)
-from gpucodegen.python.arguments import (
-    array_given,
-    dtype_given,
-    number_given,
-    shape_given,
-)
+from gpucodegen.python import complex_numbers, reductions
 from gpucodegen.python.arrays import (
     Lazy,
     View,
@@ -39,6 +26,18 @@ from gpucodegen.python.arrays import (
 )
 from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.elementwise import apply
+from gpucodegen.python.functions import (
+    creation,
+    host_functions,
+    reduction_functions,
+    shapes,
+)
+from gpucodegen.python.functions.arguments import (
+    array_given,
+    dtype_given,
+    number_given,
+    shape_given,
+)
 from gpucodegen.python.gathers import Gathered
 from gpucodegen.python.masks import Selected, nonzero
 from gpucodegen.python.operators import combined, elementwise, truth

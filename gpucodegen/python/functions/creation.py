@@ -9,14 +9,6 @@ from typing import Any
 import numpy as np
 
 from gpucodegen.passes.framework.builder import OperationList
-from gpucodegen.python.arguments import (
-    array_given,
-    constant_given,
-    dtype_given,
-    flag_given,
-    integer_given,
-    number_given,
-)
 from gpucodegen.python.arrays import (
     Array,
     Extents,
@@ -31,12 +23,20 @@ from gpucodegen.python.arrays import (
 )
 from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.elementwise import apply
+from gpucodegen.python.functions.arguments import (
+    array_given,
+    constant_given,
+    dtype_given,
+    flag_given,
+    integer_given,
+    number_given,
+)
+from gpucodegen.python.functions.reduction_functions import FUNCTIONS as REDUCTIONS
+from gpucodegen.python.functions.shapes import FUNCTIONS as SHAPES
+from gpucodegen.python.functions.shapes import joined, rearranged, with_axes_at
 from gpucodegen.python.nests import nest
 from gpucodegen.python.operators import elementwise
-from gpucodegen.python.reduction_functions import FUNCTIONS as REDUCTIONS
 from gpucodegen.python.scalars import Scalar, chosen, convert, integers, known
-from gpucodegen.python.shapes import FUNCTIONS as SHAPES
-from gpucodegen.python.shapes import joined, rearranged, with_axes_at
 from gpucodegen.python.types import category, dtype_of
 from gpucodegen.python.types import joined as joined_kinds
 

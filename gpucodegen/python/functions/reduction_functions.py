@@ -11,14 +11,6 @@ import numpy as np
 
 from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python import reductions
-from gpucodegen.python.arguments import (
-    array_given,
-    axes_given,
-    axis_given,
-    dtype_given,
-    flag_given,
-    integer_given,
-)
 from gpucodegen.python.arrays import (
     Lazy,
     broadcast,
@@ -31,6 +23,14 @@ from gpucodegen.python.arrays import (
 )
 from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.elementwise import apply
+from gpucodegen.python.functions.arguments import (
+    array_given,
+    axes_given,
+    axis_given,
+    dtype_given,
+    flag_given,
+    integer_given,
+)
 from gpucodegen.python.nests import nest
 from gpucodegen.python.operators import elementwise
 from gpucodegen.python.reductions import LARGEST, SMALLEST, SUM, Reduction

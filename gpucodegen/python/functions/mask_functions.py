@@ -10,9 +10,9 @@ import numpy as np
 
 from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.elementwise import ROWS
+from gpucodegen.python.functions.reduction_functions import accumulator, result_of_mean
 from gpucodegen.python.masks import Selected, applied
 from gpucodegen.python.operators import elementwise
-from gpucodegen.python.reduction_functions import accumulator, result_of_mean
 from gpucodegen.python.reductions import ALL, ANY, LARGEST, PRODUCT, SMALLEST, SUM
 from gpucodegen.python.scalars import convert
 
