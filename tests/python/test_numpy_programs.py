@@ -398,7 +398,7 @@ def named(program: Program) -> str:
     return program[0].strip().partition("\n")[2].strip().replace("\n", ";")[:50]
 
 
-@pytest.mark.sampled(11)
+@pytest.mark.sampled(20)
 @pytest.mark.cases("target", ["cpu", "sim"])
 @pytest.mark.cases("program", PROGRAMS, ids=named)
 def test_programs(program: Program, target: str):
