@@ -105,7 +105,7 @@ class Unit:
         """``func.call`` of another `jit` function."""
         values = [in_memory(c.b, a) if isinstance(a, Lazy) else a for a in arguments]
         types = [_type_of(v) for v in values]
-        if None in types:
+        if any(t is None for t in types):
             what = f"`{callee.__name__}`"
             raise c.wrong(node, what, arguments, "Pass numbers and arrays")
         key = callee, tuple(types)
