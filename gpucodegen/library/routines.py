@@ -11,6 +11,7 @@ import time
 import numpy as np
 
 from gpucodegen import errors
+from gpucodegen.library.numpy_routines import NUMPY_ROUTINES
 from gpucodegen.library.prints import (
     PRINTS,
     Routine,
@@ -141,6 +142,7 @@ ROUTINES: dict[str, Routine] = {
     **PRINTS,
     **CHECKS,
     **TRANSFORMS,
+    **NUMPY_ROUTINES,
     "rtclock": _seconds,
     "nanoTime": _nanoseconds,
     "verifyMemRefI8": _differences,

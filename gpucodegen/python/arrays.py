@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from gpucodegen.dialects import linalg, memref
 from gpucodegen.ir.affine import AffineExpr, AffineMap, Const, Dim
+from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import OPERAND_SEGMENTS, Value, segment_sizes
-from gpucodegen.ir.types import MemRefType
+from gpucodegen.ir.types import I64, INDEX, MemRefType
 from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python import elementwise
 from gpucodegen.python.scalars import Scalar, convert, known
@@ -30,6 +31,8 @@ Body = Callable[[OperationList, Sequence[Scalar]], Scalar]
 class View:
     """A strided view of memory; ``roots``: the buffers that may hold it.
 
+    ``gapless``: its elements are row-major without gaps, after any offset.
+
     ``apart``: a loop and a number; arrays with different numbers of one loop are
     different buffers in each iteration, such as arrays that a loop swaps.
     """
@@ -39,12 +42,28 @@ class View:
     extents: Extents
     roots: frozenset[object]
     apart: tuple[object, int] | None = None
+    gapless: bool = False
+
+    @property
+    def is_contiguous(self) -> bool:
+        return self.gapless or self.type.layout is None
 
     @property
     def type(self) -> MemRefType:
         ty = self.memory.type
         assert isinstance(ty, MemRefType)
         return ty
+
+    def element(self, b: OperationList, at: Sequence[Scalar]) -> Scalar:
+        """``memref.load``."""
+        places = [index.ssa(b) for index in at]
+        (value,) = b.add("memref.load", (self.memory, *places), [self.type.element])
+        return Scalar(self.dtype, value)
+
+    def put(self, b: OperationList, at: Sequence[Scalar], number: Scalar) -> None:
+        """``memref.store``, converted to the array's dtype."""
+        value = convert(b, number, self.dtype).ssa(b)
+        b.add("memref.store", (value, self.memory, *(i.ssa(b) for i in at)))
 
     def __str__(self) -> str:
         return _described(self.dtype, self.extents)
@@ -54,10 +73,11 @@ class View:
 class Read:
     """A view in an expression: the loop of each of its dimensions.
 
-    None stands for an extent of 1 that is broadcast.
+    None stands for an extent of 1 that is broadcast. Without a view it is the position
+    along the one dimension that it follows.
     """
 
-    view: View
+    view: View | None
     follows: tuple[int | None, ...]
 
     def map(self) -> tuple[AffineExpr, ...]:
@@ -82,8 +102,7 @@ class Lazy:
     @property
     def plain(self) -> Read | None:
         """The view that is read, if nothing is computed."""
-        is_plain = self.body is _itself and len(self.reads) == 1
-        return self.reads[0] if is_plain else None
+        return self.reads[0] if self.body is _itself else None
 
     def permuted(self, order: Sequence[int]) -> Lazy:
         """Its dimensions permuted: result dimension ``n`` is its ``order[n]``."""
@@ -114,6 +133,12 @@ def _moved(read: Read, places: dict[int, int]) -> Read:
 def _itself(b: OperationList, elements: Sequence[Scalar]) -> Scalar:
     del b
     return elements[0]
+
+
+def positions(extents: Extents, dimension: int) -> Lazy:
+    """The integers 0, 1, ... along a dimension of an array."""
+    read = Read(None, (dimension,))
+    return Lazy(int, extents, (read,), lambda _, elements: elements[0])
 
 
 def lazy(value: Array | Scalar) -> Lazy:
@@ -265,6 +290,8 @@ def assign(b: OperationList, array: Array | Scalar, target: View) -> None:
 
 def _collides(read: Read, target: View) -> bool:
     """Whether an element may be read after it was overwritten through the target."""
+    if read.view is None:
+        return False
     in_place = read.view.memory is target.memory and read.follows == tuple(
         range(len(target.extents))
     )
@@ -301,20 +328,34 @@ def generic(
     body: Body,
 ) -> None:
     """``linalg.generic``; ``body`` gets elements of the views and of the target."""
-    views = [*(read.view for read in reads), target]
+    viewed = [(read, read.view) for read in reads if read.view is not None]
+    views = [*(view for _, view in viewed), target]
     arguments = [Value(element(v.dtype), v.memory.name, b.location) for v in views]
-    elements = [Scalar(v.dtype, a) for v, a in zip(views, arguments, strict=True)]
+    made = iter([Scalar(v.dtype, a) for v, a in zip(views, arguments, strict=True)])
     inner = OperationList(b.location)
-    result = convert(inner, body(inner, elements), target.dtype).ssa(inner)
-    maps = [*(read.map() for read in reads), tuple(target_map)]
+    elements = [
+        _position(inner, read) if read.view is None else next(made) for read in reads
+    ]
+    result = body(inner, [*elements, next(made)])
+    value = convert(inner, result, target.dtype).ssa(inner)
+    maps = [*(read.map() for read, _ in viewed), tuple(target_map)]
     b.operations.append(
         linalg.generic(
-            [read.view.memory for read in reads],
+            [view.memory for _, view in viewed],
             [target.memory],
             [AffineMap(len(iterators), 0, results) for results in maps],
             iterators,
             arguments,
-            [*inner.operations, linalg.yield_([result], location=b.location)],
+            [*inner.operations, linalg.yield_([value], location=b.location)],
             location=b.location,
         )
     )
+
+
+def _position(b: OperationList, read: Read) -> Scalar:
+    (dimension,) = read.follows
+    if dimension is None:
+        return known(0)
+    number = {"dim": IntegerAttr(dimension, I64)}
+    (value,) = b.add("linalg.index", (), [INDEX], number)
+    return Scalar(int, value, is_natural=True)

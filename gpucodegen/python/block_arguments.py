@@ -103,6 +103,13 @@ def names(node: ast.AST, ctx: type[ast.expr_context]) -> frozenset[str]:
     return frozenset(n.id for n in inner if isinstance(n.ctx, ctx))
 
 
+class Unset:
+    """A number that no way to this line has set yet; its value is never used."""
+
+
+UNSET = Unset()
+
+
 @dataclass(frozen=True)
 class NumberJoin:
     """A join of numbers of one kind."""
@@ -114,7 +121,8 @@ class NumberJoin:
         return element(self.leaf.kind)
 
     def value(self, b: OperationList, leaf: Any) -> Any:
-        return convert(b, leaf, self.leaf.kind).ssa(b)
+        number = known(0) if leaf is UNSET else leaf
+        return convert(b, number, self.leaf.kind).ssa(b)
 
     def restored(self, _: Context, values: Any) -> Bound:
         """The number after the join."""
@@ -214,6 +222,9 @@ Joins = list[Join]
 
 def joined_leaves(one: Bound, other: Bound) -> Join | None:
     """The join of two leaves; None if they cannot be joined."""
+    numbers = [leaf for leaf in (one, other) if isinstance(leaf, Scalar)]
+    if (one is UNSET or other is UNSET) and len(numbers) == 1:
+        return NumberJoin(Scalar(numbers[0].kind))
     if isinstance(one, Scalar) and isinstance(other, Scalar):
         try:
             kind = joined(one.kind, other.kind)
@@ -229,7 +240,13 @@ def joined_leaves(one: Bound, other: Bound) -> Join | None:
         memory = one.memory if one.type == ty else one.memory.renewed(ty)
         apart = one.apart if one.apart == other.apart else None
         return ArrayJoin(
-            replace(one, memory=memory, roots=one.roots | other.roots, apart=apart),
+            replace(
+                one,
+                memory=memory,
+                roots=one.roots | other.roots,
+                apart=apart,
+                gapless=one.is_contiguous and other.is_contiguous,
+            ),
             same(one.extents, other.extents),
         )
     if isinstance(one, Scalar | View | Lazy) or one is not other:

@@ -250,7 +250,9 @@ class Builder:
         """The sum of an array over one axis or all, as ``linalg.generic``."""
         found, b = self.value(item), self.here()
         view = self.view(found) if isinstance(found, Scalar) else found
-        return Handle(self, reductions.reduced(b, reductions.SUM, view, axis))
+        rank = len(view.extents)
+        axes = range(rank) if axis is None else [axis % rank]
+        return Handle(self, reductions.reduced(b, reductions.SUM, view, axes))
 
     def returns(self, *items: Any) -> None:
         """The results of the function: numbers and arrays."""

@@ -124,7 +124,7 @@ def described(value: Bound) -> str:
 
 def frozen(value: Any) -> Bound:
     """A global or constant inside a function; numbers become constants."""
-    if isinstance(value, bool | int | float | np.number | np.bool_):
+    if isinstance(value, bool | int | float | complex | np.number | np.bool_):
         return known(value)
     if is_tuple(value):
         return tuple(map(frozen, value))

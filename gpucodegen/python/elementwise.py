@@ -1,7 +1,8 @@
 """Table of elementwise functions: NumPy's names and types, MLIR's operations.
 
 A row gives a NumPy function's operations for truth values, signed and unsigned integers
-and floats (``b``, ``i``, ``u``, ``f``). The same rows serve numbers and arrays.
+and floats (``b``, ``i``, ``u``, ``f``); `complex_numbers` has those of complex ones
+(``c``). The same rows serve numbers and arrays.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from gpucodegen.ir.attributes import StringAttr
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import F16, F32, F64, I1, I64, INDEX, Type
 from gpucodegen.passes.framework.builder import OperationList
+from gpucodegen.python import complex_numbers
 from gpucodegen.python.scalars import (
     NoRow,
     Scalar,
@@ -380,7 +382,10 @@ ROWS: dict[np.ufunc, dict[str, Rule]] = {
     np.floor: _whole("floor"),
     np.ceil: _whole("ceil"),
     np.trunc: _whole("trunc"),
+    np.conjugate: dict.fromkeys("iuf", _same),
 }
+for _ufunc, _rule in complex_numbers.ROWS.items():
+    ROWS[_ufunc]["c"] = _rule
 """All elementwise functions, by their NumPy function."""
 _DIVISIONS = {np.floor_divide, np.remainder, np.fmod}
 _COMPARISONS: dict[np.ufunc, str] = {
@@ -577,7 +582,7 @@ def _small_power(
     if exponent not in (1, 2, 3):
         return None
     product = base
-    for _ in range(int(exponent) - 1):
+    for _ in range((1, 2, 3).index(exponent)):
         product = apply(b, np.multiply, [product, base])
     return product
 

@@ -14,7 +14,7 @@ import numpy as np
 from gpucodegen.ir.operation import Operation, Region, single_block
 from gpucodegen.ir.types import I1
 from gpucodegen.passes.framework.builder import OperationList
-from gpucodegen.python import indexing, numpy_functions
+from gpucodegen.python import indexing
 from gpucodegen.python.arrays import (
     Array,
     Lazy,
@@ -23,6 +23,8 @@ from gpucodegen.python.arrays import (
 )
 from gpucodegen.python.context import Bound, Context, Rule, frozen
 from gpucodegen.python.elementwise import ROWS, apply
+from gpucodegen.python.functions import creation, mask_functions, numpy_functions
+from gpucodegen.python.masks import Selected, settled
 from gpucodegen.python.operators import (
     HINT,
     combined,
@@ -40,11 +42,21 @@ def call(c: Context, evaluate: Any, node: ast.Call) -> Bound:
         k.arg is None for k in node.keywords
     ):
         raise c.refuse(node, "`*` and `**` in a call", "Pass the arguments one by one")
+    made = _ufunc_method(c, evaluate, node)
+    if made is not None:
+        return made
     function, own = _called(c, evaluate, node)
-    arguments = own + [evaluate(c, a) for a in node.args]
-    named = {str(k.arg): evaluate(c, k.value) for k in node.keywords}
+    is_numpys = callable(function) and not _is_jit(function)
+    taken = _argument if is_numpys else operand
+    arguments = own + [taken(c, a) for a in node.args]
+    named = {str(k.arg): settled(c.b, taken(c, k.value)) for k in node.keywords}
     c.at(node)
     what = f"`{ast.unparse(node.func)}`"
+    if any(isinstance(a, Selected) for a in arguments):
+        made = mask_functions.of_selected(c, node, function, arguments, named)
+        if made is not None:
+            return made
+        arguments = [settled(c.b, a) for a in arguments]
     if isinstance(function, np.ufunc) and function in ROWS:
         return numpy_functions.of_numbers(c, node, function, arguments, named)
     if _is_jit(function):
@@ -65,11 +77,36 @@ def call(c: Context, evaluate: Any, node: ast.Call) -> Bound:
         raise c.refuse(node, f"these arguments of {what}", hint) from problem
 
 
+def _argument(c: Context, node: ast.expr) -> Bound:
+    """An argument; NumPy takes lists for tuples."""
+    if isinstance(node, ast.List | ast.Tuple):
+        return tuple([_argument(c, part) for part in node.elts])
+    return operand(c, node)
+
+
+def _ufunc_method(c: Context, evaluate: Any, node: ast.Call) -> Bound:
+    """``ufunc.outer``, ``reduce``, ``accumulate`` and ``at``; None for other calls."""
+    called = node.func
+    if not isinstance(called, ast.Attribute) or called.attr not in _METHODS:
+        return None
+    ufunc = evaluate(c, called.value)
+    if not isinstance(ufunc, np.ufunc) or ufunc not in ROWS:
+        return None
+    arguments = [evaluate(c, a) for a in node.args]
+    c.at(node)
+    return numpy_functions.ufunc_method(c, node, ufunc, called.attr, arguments)
+
+
+_METHODS = ("outer", "at")
+
+
 def _called(c: Context, evaluate: Any, node: ast.Call) -> tuple[Any, list[Bound]]:
     """The called object, and the array whose method it is."""
     if isinstance(node.func, ast.Attribute):
-        base = evaluate(c, node.func.value)
-        if isinstance(base, View | Lazy):
+        base = operand(c, node.func.value)
+        if isinstance(base, Scalar) and node.func.attr in ("conj", "conjugate"):
+            return numpy_functions.conjugated, [base]
+        if isinstance(base, View | Lazy | Selected):
             if node.func.attr not in numpy_functions.METHODS:
                 hint = f"Arrays have {', '.join(sorted(numpy_functions.METHODS))}"
                 raise c.refuse(node, f"the method '{node.func.attr}'", hint)
@@ -95,8 +132,6 @@ def _advice(function: object) -> str:
     name = getattr(function, "__name__", "")
     if function is builtins.sum:
         return "Use numpy.sum"
-    if function is builtins.print:
-        return "Print outside of the function"
     if callable(function) and type(function).__name__ == "function" and name:
         module = getattr(function, "__module__", "") or ""
         if not module.startswith(("numpy", "math")):
@@ -105,6 +140,12 @@ def _advice(function: object) -> str:
 
 
 def evaluate(c: Context, node: ast.expr) -> Bound:
+    """The value of an expression."""
+    return settled(c.b, operand(c, node))
+
+
+def operand(c: Context, node: ast.expr) -> Bound:
+    """The value of an expression, which may still be tied to a mask."""
     rule = _RULES.get(type(node))
     if rule is None:
         what = f"`{ast.unparse(node):.60}` ({type(node).__name__})"
@@ -134,9 +175,6 @@ def scalar(c: Context, node: ast.expr, what: str) -> Scalar:
 
 
 def _constant(c: Context, node: ast.Constant) -> Bound:
-    if isinstance(node.value, complex):
-        hint = "Keep the real and the imaginary part in two floats"
-        raise c.refuse(node, "complex numbers", hint)
     if type(node.value) is int and not -(1 << 63) <= node.value < 1 << 63:
         raise c.refuse(node, "integers of more than 64 bits", "Use a float")
     return frozen(node.value)
@@ -155,7 +193,7 @@ def _tuple(c: Context, node: ast.Tuple) -> Bound:
 
 
 def _binary(c: Context, node: ast.BinOp) -> Bound:
-    values = [evaluate(c, node.left), evaluate(c, node.right)]
+    values = [operand(c, node.left), operand(c, node.right)]
     c.at(node)
     return combined(c, node, node.op, values)
 
@@ -163,7 +201,7 @@ def _binary(c: Context, node: ast.BinOp) -> Bound:
 def _unary(c: Context, node: ast.UnaryOp) -> Bound:
     if isinstance(node.op, ast.Not):
         return apply(c.b, np.logical_not, [condition(c, node.operand)])
-    return combined(c, node, node.op, [evaluate(c, node.operand)])
+    return combined(c, node, node.op, [operand(c, node.operand)])
 
 
 def condition(c: Context, node: ast.expr) -> Scalar:
@@ -301,10 +339,27 @@ def _conditional(c: Context, node: ast.IfExp) -> Bound:
     return Scalar(kind, _either(c, test, made[0], made[1]))
 
 
+def _grid(c: Context, node: ast.Subscript, *, is_open: bool) -> Bound:
+    """``np.mgrid[a:b, c:d]``."""
+    inner = node.slice
+    entries = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+    ranges: list[Any] = []
+    for entry in entries:
+        if not isinstance(entry, ast.Slice) or entry.upper is None:
+            raise c.refuse(node, "this index of a grid", "Write slices with ends")
+        ends = (entry.lower, entry.upper, entry.step)
+        ranges.append([None if e is None else evaluate(c, e) for e in ends])
+    return creation.grid(c, node, ranges, is_open=is_open)
+
+
 def _subscript(c: Context, node: ast.Subscript) -> Bound:
     base = evaluate(c, node.value)
+    if base is np.mgrid or base is np.ogrid:
+        return _grid(c, node, is_open=base is np.ogrid)
     if is_tuple(base):
         parts = base
+        if isinstance(node.slice, ast.Slice):
+            return parts[_constant_slice(c, node.slice)]
         index = scalar(c, node.slice, "an index of a tuple")
         if index.value is not None or not -len(parts) <= index.constant < len(parts):
             hint = "Use a number, or an array instead of the tuple"
@@ -317,14 +372,28 @@ def _subscript(c: Context, node: ast.Subscript) -> Bound:
     return indexing.read(c, base, where)
 
 
+def _constant_slice(c: Context, node: ast.Slice) -> slice:
+    ends = (node.lower, node.upper, node.step)
+    found = [None if e is None else scalar(c, e, "a slice of a tuple") for e in ends]
+    if any(e is not None and e.value is not None for e in found):
+        raise c.refuse(node, "a slice of a tuple that is computed", "Use numbers")
+    return slice(*(None if e is None else e.constant for e in found))
+
+
 def _attribute(c: Context, node: ast.Attribute) -> Bound:
-    base = evaluate(c, node.value)
+    base = operand(c, node.value)
+    if isinstance(base, Selected):
+        if node.attr == "size":
+            return base.count(c.b)
+        base = settled(c.b, base)
     if isinstance(base, View | Lazy):
         rule = _ATTRIBUTES.get(node.attr)
         if rule is None:
             hint = f"Arrays have {', '.join(_ATTRIBUTES)}, and methods"
             raise c.refuse(node, f"the attribute '{node.attr}' of an array", hint)
         return rule(c, base)
+    if isinstance(base, Scalar) and node.attr in ("real", "imag"):
+        return numpy_functions.FUNCTIONS[getattr(np, node.attr)](c, node, base)
     if isinstance(base, ModuleType | type) and hasattr(base, node.attr):
         return frozen(getattr(base, node.attr))
     raise c.refuse(node, f"the attribute '{node.attr}'", HINT)
@@ -347,6 +416,14 @@ def _rank(c: Context, array: Array) -> Bound:
     return known(len(array.extents))
 
 
+def _real(c: Context, array: Array) -> Bound:
+    return numpy_functions.part(c.b, "re", array)
+
+
+def _imaginary(c: Context, array: Array) -> Bound:
+    return numpy_functions.part(c.b, "im", array)
+
+
 def _dtype(c: Context, array: Array) -> Bound:
     del c
     return array.dtype
@@ -363,6 +440,8 @@ _ATTRIBUTES: dict[str, Callable[[Context, Array], Bound]] = {
     "size": _size,
     "dtype": _dtype,
     "T": _transposed,
+    "real": _real,
+    "imag": _imaginary,
 }
 
 

@@ -21,6 +21,7 @@ from gpucodegen.python.source import read
 from gpucodegen.python.types import (
     ArgumentType,
     ArrayType,
+    Static,
     dtype_of,
     is_python,
     of_annotation,
@@ -88,7 +89,9 @@ class JitFunction:
         """Compile if these types are new, run, and return the function's result."""
         given = self._given(arguments, named)
         with self._lines():
-            made = self.compiled(self._types(given))
+            types = self._types(given)
+            made = self.compiled(types)
+            given = _dynamic(types, given)
             result = made.function(*given)
         return _restored(made.made.results, result, given)
 
@@ -172,9 +175,11 @@ class JitFunction:
 
         given = self._given(arguments, {})
         with self._lines():
-            made = self.compiled(self._types(given))
+            types = self._types(given)
+            made = self.compiled(types)
             chosen = {**self.options, **options}
-            found = tune(made.module, made.made.symbol, *given, **chosen)
+            arguments = tuple(_dynamic(types, given))
+            found = tune(made.module, made.made.symbol, *arguments, **chosen)
         self._made.clear()  # calls ask the store of winners again
         return found
 
@@ -217,7 +222,12 @@ class JitFunction:
 
     def _translated(self, types: Types) -> tuple[Source, Made]:
         """The translation for some types, made now or by an earlier process."""
-        key = stored_translations.key_of(self.py_func, types, _compiled_from)
+        is_static = any(isinstance(t, Static) for t in types)
+        key = (
+            None
+            if is_static
+            else stored_translations.key_of(self.py_func, types, _compiled_from)
+        )
         known = stored_translations.recalled(key) if key else None
         if known is not None:
             return known
@@ -245,7 +255,9 @@ class JitFunction:
             return None
         given = self._given(arguments, named)
         with self._lines():
-            return Call(self.compiled(self._types(given)).function, tuple(given))
+            types = self._types(given)
+            function = self.compiled(types).function
+            return Call(function, tuple(_dynamic(types, given)))
 
     def _sized(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Compiled:
         """The function specialized for the extents of these arrays."""
@@ -319,6 +331,13 @@ class JitFunction:
             if error.place is not None and not error.source_lines:
                 error.with_source(read(self.py_func).text)
             raise
+
+
+def _dynamic(types: Types, given: list[Any]) -> list[Any]:
+    """The arguments that the compiled function takes."""
+    if not any(isinstance(t, Static) for t in types):
+        return given
+    return [v for v, t in zip(given, types, strict=True) if not isinstance(t, Static)]
 
 
 def _compiled_from(value: object) -> Callable[..., Any] | None:

@@ -21,6 +21,9 @@ from gpucodegen.python.arrays import (
     lazy,
 )
 from gpucodegen.python.context import Bound, Context
+from gpucodegen.python.gathers import Gathered
+from gpucodegen.python.masks import Mask, Selected, nonzero, settled
+from gpucodegen.python.results import is_tuple
 from gpucodegen.python.scalars import Scalar, convert, integers, known
 from gpucodegen.python.types import category
 
@@ -50,24 +53,95 @@ class Subscript:
         return not self.axes
 
 
+@dataclass(frozen=True, slots=True)
+class Advanced:
+    """A subscript with index arrays, or with a mask over the first dimensions.
+
+    ``indices``: after the slices of ``parts``, an index or None per dimension.
+    """
+
+    parts: tuple[Part, ...]
+    indices: tuple[Scalar | Array | None, ...]
+    front: bool
+    mask: Mask | None = None
+
+    is_element = False
+
+    def gathered(self, c: Context, array: Array) -> Gathered:
+        view = viewed(c, in_memory(c.b, array), self.parts)
+        return Gathered(view, self.indices, self.front)
+
+
+Selection = Subscript | Advanced
 Evaluate = Any
 
 
 def subscript(
     c: Context, evaluate: Evaluate, array: Array, node: ast.Subscript
-) -> Subscript:
+) -> Selection:
     inner = node.slice
     entries: list[ast.expr] = inner.elts if isinstance(inner, ast.Tuple) else [inner]
+    values: list[Bound] = []
+    for entry in entries:
+        plain = isinstance(entry, ast.Slice) or _is(entry, None) or _is(entry, ...)
+        value = entry if plain else evaluate(c, entry)
+        if is_tuple(value) and all(isinstance(v, Scalar | View | Lazy) for v in value):
+            values += value
+        else:
+            values.append(value)
+    values = [part for value in values for part in _expanded(c, array, value, values)]
+    whole = _mask(array, values, ast.unparse(inner))
+    if whole is not None:
+        return whole
+    return _parsed(c, evaluate, array, node, values)
+
+
+def _expanded(
+    c: Context, array: Array, value: Bound, values: Sequence[Bound]
+) -> Sequence[Bound]:
+    """The positions that a mask selects, if it does not stand alone."""
+    is_mask = isinstance(value, View | Lazy) and value.dtype.kind == "b"
+    if not is_mask or _mask(array, values, "") is not None:
+        return (value,)
+    return nonzero(c.b, value)
+
+
+def _mask(array: Array, values: Sequence[Bound], text: str) -> Advanced | None:
+    """A mask over the first dimensions, with whole slices behind it."""
+    first, *others = values
+    is_mask = isinstance(first, View | Lazy) and first.dtype.kind == "b"
+    if not is_mask or not all(_is_whole(value) for value in others):
+        return None
+    if not 1 <= len(first.extents) <= len(array.extents):
+        return None
+    return Advanced((), (), False, Mask(lazy(first), text))
+
+
+def _is_whole(value: Bound) -> bool:
+    if isinstance(value, ast.Slice):
+        return value.lower is None and value.upper is None and value.step is None
+    return isinstance(value, ast.expr) and _is(value, ...)
+
+
+def _parsed(
+    c: Context,
+    evaluate: Evaluate,
+    array: Array,
+    node: ast.Subscript,
+    entries: list[Bound],
+) -> Selection:
     rank = len(array.extents)
     named = [e for e in entries if not _is(e, None) and not _is(e, ...)]
     if len(named) > rank or sum(_is(e, ...) for e in entries) > 1:
         hint = f"Write at most {rank} indices"
         raise c.refuse(node, f"{len(named)} indices of {array}", hint)
-    missing: list[ast.expr] = [ast.Slice() for _ in range(rank - len(named))]
+    missing = [ast.Slice() for _ in range(rank - len(named))]
     place = next((n for n, e in enumerate(entries) if _is(e, ...)), len(entries))
     entries = [*entries[:place], *missing, *entries[place + 1 :]]
+    has_arrays = any(isinstance(e, View | Lazy) for e in entries)
     parts: list[Part] = []
     axes: list[bool] = []
+    indices: list[Scalar | Array | None] = []
     for entry in entries:
         if _is(entry, None):
             axes.append(True)
@@ -76,13 +150,28 @@ def subscript(
         if isinstance(entry, ast.Slice):
             parts.append(_slice(c, evaluate, entry, extent, node))
             axes.append(False)
+            indices.append(None)
             continue
-        value = evaluate(c, entry)
-        if isinstance(value, slice) or not isinstance(value, Scalar):
-            hint = "Write a loop over the indices; slices and integers may stand here"
-            raise c.refuse(entry, f"an index that is {_kind(value)}", hint)
-        parts.append(Part(position(c, entry, value, extent)))
-    return Subscript(tuple(parts), tuple(axes))
+        if isinstance(entry, View | Lazy) and entry.dtype.kind in "iu":
+            parts.append(Part(known(0), extent, 1))
+            indices.append(entry)
+            continue
+        if not isinstance(entry, Scalar):
+            hint = "Use slices, integers, and arrays of integers or bools"
+            raise c.refuse(node, f"an index that is {_kind(entry)}", hint)
+        if has_arrays:
+            parts.append(Part(known(0), extent, 1))
+            indices.append(position(c, node, entry, extent))
+        else:
+            parts.append(Part(position(c, node, entry, extent)))
+    if not has_arrays:
+        return Subscript(tuple(parts), tuple(axes))
+    if True in axes:
+        hint = "Add the new axis to the index array, or to the result"
+        raise c.refuse(node, "a new axis beside an index array", hint)
+    places = [n for n, i in enumerate(indices) if i is not None]
+    front = places[-1] - places[0] >= len(places)
+    return Advanced(tuple(parts), tuple(indices), front)
 
 
 def _kind(value: Bound) -> str:
@@ -91,7 +180,7 @@ def _kind(value: Bound) -> str:
     return described(value)
 
 
-def _is(node: ast.expr, constant: object) -> bool:
+def _is(node: Bound, constant: object) -> bool:
     """Whether an entry is ``None`` (also as ``np.newaxis``) or ``...``."""
     if constant is None and isinstance(node, ast.Attribute):
         return node.attr == "newaxis"
@@ -112,22 +201,27 @@ def position(c: Context, node: ast.AST, value: Scalar, extent: Scalar) -> Scalar
 def _slice(
     c: Context, evaluate: Evaluate, node: ast.Slice, extent: Scalar, place: ast.AST
 ) -> Part:
-    ends = [
+    step = known(1) if node.step is None else evaluate(c, node.step)
+    if not isinstance(step, Scalar) or step.value is not None or not step.constant:
+        hint = "Use a number other than 0"
+        raise c.refuse(place, "a slice whose step is no number", hint)
+    start, stop = (
         None if e is None else position(c, e, _number(c, e, evaluate(c, e)), extent)
         for e in (node.lower, node.upper)
-    ]
-    step = known(1) if node.step is None else evaluate(c, node.step)
-    if not isinstance(step, Scalar) or step.value is not None or step.constant < 1:
-        hint = "Use a positive step, and reverse an array in a loop"
-        raise c.refuse(place, "a slice whose step is no positive number", hint)
-    start = ends[0] or known(0)
-    size = integers(c.b, "sub", ends[1] or extent, start)
+    )
+    by = int(step.constant)
+    if by > 0:
+        start = start or known(0)
+        size = integers(c.b, "sub", stop or extent, start)
+    else:
+        start = start or integers(c.b, "sub", extent, known(1))
+        size = integers(c.b, "sub", start, stop or known(-1))
     if size.value is None:
         size = known(max(0, size.constant))
-    if step.constant != 1:
-        more = integers(c.b, "add", size, known(step.constant - 1))
-        size = integers(c.b, "floordiv", more, step)
-    return Part(start, size, step.constant)
+    if abs(by) != 1:
+        more = integers(c.b, "add", size, known(abs(by) - 1))
+        size = integers(c.b, "floordiv", more, known(abs(by)))
+    return Part(start, size, by)
 
 
 def _number(c: Context, node: ast.AST, value: Bound) -> Scalar:
@@ -136,12 +230,16 @@ def _number(c: Context, node: ast.AST, value: Bound) -> Scalar:
     raise c.wrong(node, "a slice", [value], "Give its ends as integers")
 
 
-def read(c: Context, array: Array, where: Subscript) -> Bound:
+def read(c: Context, array: Array, where: Selection) -> Bound:
     """The element, view or expression that a subscript selects."""
+    if isinstance(where, Advanced):
+        if where.mask is not None:
+            return Selected(where.mask, lazy(array))
+        return where.gathered(c, array).read(c.b)
     if where.is_element:
         return element(c, array, [part.offset for part in where.parts])
     view = viewed(c, in_memory(c.b, array), where.parts)
-    return _with_axes(view, where.axes)
+    return with_axes(view, where.axes)
 
 
 def element(c: Context, array: Array, indices: Sequence[Scalar]) -> Scalar:
@@ -151,17 +249,32 @@ def element(c: Context, array: Array, indices: Sequence[Scalar]) -> Scalar:
     if plain is None:
         view = in_memory(c.b, array)
     else:
+        assert plain.view is not None
         view = plain.view
         indices = [known(0) if d is None else indices[d] for d in plain.follows]
-    places = [index.ssa(c.b) for index in indices]
-    (value,) = c.b.add("memref.load", (view.memory, *places), [view.type.element])
-    return Scalar(view.dtype, value)
+    return view.element(c.b, indices)
 
 
 def store(
-    c: Context, node: ast.AST, array: View, where: Subscript, value: Scalar | Array
+    c: Context,
+    node: ast.AST,
+    array: View,
+    where: Selection,
+    value: Scalar | Array | Selected,
 ) -> None:
     """``array[where] = value``."""
+    kind = value.kind if isinstance(value, Scalar) else value.dtype
+    if category(kind) == "c" and array.dtype.kind != "c":
+        hint = "Assign its .real, or abs() of it"
+        raise c.wrong(node, "an array of real numbers", [value], hint)
+    if isinstance(where, Advanced):
+        with c.operands(node, "an assignment to elements", [array, value]):
+            if where.mask is not None:
+                Selected(where.mask, lazy(array)).store(c.b, array, value)
+            else:
+                where.gathered(c, array).store(c.b, settled(c.b, value))
+        return
+    value = value.compacted(c.b) if isinstance(value, Selected) else value
     if not where.is_element:
         target = viewed(c, array, where.parts)
         with c.operands(node, "an assignment to a slice", [target, value]):
@@ -170,12 +283,11 @@ def store(
     if not isinstance(value, Scalar):
         hint = "Assign a number, or an array to a slice"
         raise c.wrong(node, "an element", [value], hint)
-    made = convert(c.b, value, array.dtype).ssa(c.b)
-    places = [part.offset.ssa(c.b) for part in where.parts]
-    c.b.add("memref.store", (made, array.memory, *places))
+    array.put(c.b, [part.offset for part in where.parts], value)
 
 
-def _with_axes(view: View, axes: Sequence[bool]) -> Array:
+def with_axes(view: View, axes: Sequence[bool]) -> Array:
+    """A view with new axes, of extent 1."""
     if True not in axes:
         return view
     whole = lazy(view)
@@ -204,7 +316,22 @@ def viewed(c: Context, view: View, parts: Sequence[Part]) -> View:
     ty = _part_type(view, parts, kept)
     (memory,) = c.b.add("memref.subview", [view.memory], [ty], hint=view.memory.name)
     c.b.operations[-1] = with_columns(c.b.operations[-1], columns)
-    return View(memory, view.dtype, extents, view.roots, view.apart)
+    gapless = view.is_contiguous and _without_gaps(view, parts)
+    return replace(view, memory=memory, extents=extents, gapless=gapless)
+
+
+def _without_gaps(view: View, parts: Sequence[Part]) -> bool:
+    """Whether single positions, then one slice, then whole dimensions are selected."""
+    rest = list(parts)
+    while rest and (rest[0].step is None or rest[0].size.mixed() == 1):
+        rest = rest[1:]
+    if rest and rest[0].step != 1:
+        return False
+    behind = list(zip(rest, view.extents[len(parts) - len(rest) :], strict=True))[1:]
+    return all(
+        p.step == 1 and p.offset.mixed() == 0 and p.size.mixed() == e.mixed()
+        for p, e in behind
+    )
 
 
 def strides_of(ty: MemRefType) -> tuple[tuple[int | None, ...], int | None]:

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.python import reductions
+from gpucodegen.python import masks, reductions
 from gpucodegen.python.arrays import Lazy, View, cast, mapped
 from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.elementwise import apply, kinds_of
+from gpucodegen.python.masks import Selected
+from gpucodegen.python.results import is_tuple
 from gpucodegen.python.scalars import Scalar, convert, known
 
 HINT = "Write it with loops, indices, arithmetic and functions of NumPy and math"
@@ -46,13 +48,16 @@ def combined(c: Context, node: ast.AST, op: ast.AST, values: Sequence[Bound]) ->
     """An operator of numbers or arrays."""
     what, given = f"`{type(op).__name__}`", list(values)
     if isinstance(op, ast.MatMult):
-        if not all(isinstance(v, View | Lazy) for v in given):
+        if not all(isinstance(v, View | Lazy | Selected) for v in given):
             raise c.wrong(node, "`@`", given, "Multiply numbers with `*`")
+        given = [masks.settled(c.b, v) for v in given]
         with c.operands(node, "`@`", given):
             return reductions.product(c.b, given[0], given[1])
+    if isinstance(op, ast.Add) and all(map(is_tuple, given)):
+        return given[0] + given[1]
     if type(op) not in OPERATORS:
         raise c.refuse(node, what, HINT)
-    if not all(isinstance(v, Scalar | View | Lazy) for v in given):
+    if not all(isinstance(v, Scalar | View | Lazy | Selected) for v in given):
         raise c.wrong(node, what, given, "Use numbers and arrays")
     ufunc = OPERATORS[type(op)]
     if ufunc is np.power:
@@ -65,6 +70,11 @@ def elementwise(
 ) -> Bound:
     """A function of numbers, or of each element of arrays."""
     with c.operands(node, what, values):
+        if any(isinstance(v, Selected) for v in values):
+            made = masks.applied(ufunc, values)
+            if made is not None:
+                return made
+            values = [masks.settled(c.b, v) for v in values]
         if all(isinstance(v, Scalar) for v in values):
             return apply(c.b, ufunc, values)
         reductions.check_exponents(c.b, ufunc, values)

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.ir.affine import Dim
+from gpucodegen.ir.affine import Const, Dim
+from gpucodegen.ir.attributes import StringAttr
+from gpucodegen.ir.types import INDEX
 from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python import elementwise
 from gpucodegen.python.arrays import (
@@ -23,7 +25,7 @@ from gpucodegen.python.arrays import (
     generic,
     lazy,
 )
-from gpucodegen.python.scalars import Scalar, convert, known
+from gpucodegen.python.scalars import Scalar, compared, convert, known
 from gpucodegen.python.types import Kind, category, dtype_of
 
 
@@ -44,16 +46,19 @@ class Reduction:
             return known(-np.inf if lowest else np.inf)
         if dtype.kind == "b":
             return known(not lowest)
+        if dtype.kind == "c":
+            raise elementwise.NoRow
         limits = np.iinfo(dtype)
         return known(int(limits.min if lowest else limits.max))
 
 
 SUM, PRODUCT = Reduction(np.add, 0), Reduction(np.multiply, 1)
 SMALLEST, LARGEST = Reduction(np.minimum), Reduction(np.maximum)
+OF_NOTHING = "the smallest or largest of no elements"
 ANY, ALL = Reduction(np.logical_or, False), Reduction(np.logical_and, True)
 
 
-def _kind(reduction: Reduction, kind: Kind) -> np.dtype[Any]:
+def result_dtype(reduction: Reduction, kind: Kind) -> np.dtype[Any]:
     """The result kind of NumPy's function: sums of small integers are wide."""
     dtype = dtype_of(kind)
     if reduction in (ANY, ALL):
@@ -64,25 +69,55 @@ def _kind(reduction: Reduction, kind: Kind) -> np.dtype[Any]:
 
 
 def reduced(
-    b: OperationList, reduction: Reduction, array: Array, axis: int | None
+    b: OperationList,
+    reduction: Reduction,
+    array: Array,
+    axes: Sequence[int],
+    *,
+    keepdims: bool = False,
+    dtype: np.dtype[Any] | None = None,
 ) -> Array | Scalar:
-    """Reduce over one axis, or over all axes to a number."""
+    """Reduce over axes, to a number if none is left.
+
+    Sums and products of f16 are accumulated in f32 and rounded once, as NumPy does.
+    """
     whole = lazy(array)
-    dtype = _kind(reduction, whole.kind)
+    dtype = result_dtype(reduction, whole.kind) if dtype is None else dtype
+    is_half = reduction in (SUM, PRODUCT) and dtype == np.dtype("f2")
+    wide = np.dtype("f4") if is_half else dtype
     rank = len(whole.extents)
-    over = range(rank) if axis is None else [axis]
-    kept = [d for d in range(rank) if d not in over]
-    target = allocated(b, dtype, tuple(whole.extents[d] for d in kept))
-    fill(b, target, reduction.starts_at(dtype))
-    iterators = ["reduction" if d in over else "parallel" for d in range(rank)]
+    if reduction in (SMALLEST, LARGEST):
+        refuse_empty(b, whole, axes)
+    kept = [d for d in range(rank) if d not in axes]
+    shown = range(rank) if keepdims else kept
+    extents = tuple(known(1) if d in axes else whole.extents[d] for d in shown)
+    target = allocated(b, wide, extents)
+    fill(b, target, reduction.starts_at(wide))
+    iterators = ["reduction" if d in axes else "parallel" for d in range(rank)]
 
     def body(inner: OperationList, elements: Sequence[Scalar]) -> Scalar:
-        found = convert(inner, whole.body(inner, elements[:-1]), dtype)
+        found = convert(inner, whole.body(inner, elements[:-1]), wide)
         return elementwise.apply(inner, reduction.ufunc, [elements[-1], found])
 
-    whole = _told(b, whole, over)
-    generic(b, whole.reads, target, [Dim(d) for d in kept], iterators, body)
-    return target if kept else loaded(b, target)
+    whole = _told(b, whole, axes)
+    places = [Const(0) if d in axes else Dim(d) for d in shown]
+    generic(b, whole.reads, target, places, iterators, body)
+    if not extents:
+        return convert(b, loaded(b, target), dtype)
+    return copied(b, target, dtype) if is_half else target
+
+
+def refuse_empty(b: OperationList, array: Array, axes: Sequence[int]) -> None:
+    """End the call where a smallest or largest of no elements is to be found."""
+    for d in axes:
+        extent = array.extents[d]
+        if extent.value is None:
+            if extent.constant == 0:
+                raise elementwise.NoRow
+            continue
+        is_some = compared(b, "sgt", extent.value, b.constant(0, INDEX))
+        said = {"msg": StringAttr(OF_NOTHING)}
+        b.add("cf.assert", (is_some,), (), said)
 
 
 def check_exponents(
@@ -99,7 +134,7 @@ def check_exponents(
     if not isinstance(exponent, Scalar):
         if category(lazy(exponent).kind) != "i":
             return
-        found = reduced(b, SMALLEST, exponent, None)
+        found = reduced(b, SMALLEST, exponent, range(len(exponent.extents)))
         assert isinstance(found, Scalar)
         exponent = found
     elementwise.refuse_negative(b, exponent)
@@ -107,14 +142,13 @@ def check_exponents(
 
 def _told(b: OperationList, array: Lazy, over: Sequence[int]) -> Lazy:
     """An array whose views determine these extents; else a copy in memory."""
-    told = {d for read in array.reads for d in read.follows}
+    told = {d for read in array.reads if read.view for d in read.follows}
     return array if told.issuperset(over) else lazy(copied(b, array))
 
 
 def loaded(b: OperationList, view: View) -> Scalar:
     """The number in an array of rank 0."""
-    (value,) = b.add("memref.load", (view.memory,), [view.type.element])
-    return Scalar(view.dtype, value)
+    return view.element(b, ())
 
 
 def product(b: OperationList, one: Array, other: Array) -> Array | Scalar:

@@ -10,8 +10,9 @@ import numpy as np
 
 from gpucodegen.dialects import arith
 from gpucodegen.ir.operation import Value
-from gpucodegen.ir.types import I1, I32, I64, INDEX, FloatType, Type
+from gpucodegen.ir.types import F32, I1, I32, I64, INDEX, ComplexType, FloatType, Type
 from gpucodegen.passes.framework.builder import OperationList
+from gpucodegen.python import complex_numbers
 from gpucodegen.python.types import (
     Kind,
     category,
@@ -36,7 +37,10 @@ class Scalar:
         """Its SSA value; a constant becomes ``arith.constant``."""
         if self.value is not None:
             return self.value
-        return b.constant(self.constant, element(self.kind))
+        ty = element(self.kind)
+        if isinstance(ty, ComplexType):
+            return complex_numbers.constant(b, self.constant, ty)
+        return b.constant(self.constant, ty)
 
     def mixed(self) -> Value | int:
         """An index: its number if it is a constant."""
@@ -96,6 +100,14 @@ def convert(b: OperationList, scalar: Scalar, kind: Kind) -> Scalar:
     before, after = category(scalar.kind), category(kind)
     value, source = scalar.value, scalar.value.type
     target = element(kind)
+    if isinstance(target, ComplexType):
+        return Scalar(kind, _as_complex(b, scalar, target))
+    if before == "c":
+        if after == "b":
+            is_some = [_part(scalar, name, b) for name in ("re", "im")]
+            truths = [convert(b, x, kind).ssa(b) for x in is_some]
+            return Scalar(kind, b.add("arith.ori", truths, [I1])[0])
+        return convert(b, _part(scalar, "re", b), kind)
     if after == "b" and before != "b":
         zero = b.constant(0, source)
         predicate = "une" if before == "f" else "ne"
@@ -110,6 +122,22 @@ def convert(b: OperationList, scalar: Scalar, kind: Kind) -> Scalar:
         value = _as_integer(b, value, I64, "i")
     name = "arith.sitofp" if before == "i" else "arith.uitofp"
     return Scalar(kind, b.add(name, (value,), [target])[0])
+
+
+def _part(scalar: Scalar, name: str, b: OperationList) -> Scalar:
+    """The real or imaginary part of a complex number."""
+    kind = float if is_python(scalar.kind) else np.dtype(scalar.kind.char.lower())
+    return Scalar(kind, complex_numbers.part(b, name, scalar.ssa(b)))
+
+
+def _as_complex(b: OperationList, scalar: Scalar, target: ComplexType) -> Value:
+    kind = np.dtype("f4" if target.element == F32 else "f8")
+    if category(scalar.kind) == "c":
+        parts = [convert(b, _part(scalar, name, b), kind) for name in ("re", "im")]
+        real, imaginary = (x.ssa(b) for x in parts)
+        return complex_numbers.created(b, real, imaginary, target)
+    real = convert(b, scalar, kind).ssa(b)
+    return complex_numbers.created(b, real, b.constant(0, real.type), target)
 
 
 def _constant(number: Any, kind: Kind) -> Any:

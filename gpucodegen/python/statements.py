@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from gpucodegen import errors
+from gpucodegen.ir.attributes import StringAttr
 from gpucodegen.ir.operation import Region, single_block
 from gpucodegen.passes.framework.builder import OperationList
-from gpucodegen.python import indexing, loops, numpy_functions
+from gpucodegen.python import indexing, loops
 from gpucodegen.python.arrays import Lazy, View, assign, in_memory
 from gpucodegen.python.block_arguments import (
     Joins,
@@ -25,10 +26,12 @@ from gpucodegen.python.block_arguments import (
     join,
 )
 from gpucodegen.python.context import Bound, Context, described
-from gpucodegen.python.expressions import condition, evaluate, is_harmless
+from gpucodegen.python.expressions import condition, evaluate, is_harmless, operand
+from gpucodegen.python.functions import numpy_functions
+from gpucodegen.python.masks import Selected, settled
 from gpucodegen.python.operators import combined
 from gpucodegen.python.results import is_tuple, leaves, rebuilt
-from gpucodegen.python.scalars import OutOfRange, Scalar, convert
+from gpucodegen.python.scalars import OutOfRange, Scalar, convert, known
 from gpucodegen.python.types import (
     of_annotation,
 )
@@ -69,7 +72,8 @@ class Statements:
         c = self.c
         if isinstance(target, ast.Name):
             c.variables[target.id] = self.kept(value)
-        elif isinstance(target, ast.Tuple):
+        elif isinstance(target, ast.Tuple | ast.List):
+            value = _unpacked(c, value)
             if not is_tuple(value) or len(value) != len(target.elts):
                 hint = "Give each of them a value"
                 what = f"to unpack {described(value)} to {len(target.elts)} targets"
@@ -79,7 +83,7 @@ class Statements:
         elif isinstance(target, ast.Subscript):
             array, where = self.place(target)
             self.c.at(target)
-            if not isinstance(value, Scalar | View | Lazy):
+            if not isinstance(value, Scalar | View | Lazy | Selected):
                 raise c.wrong(target, "an element", [value], "Assign numbers or arrays")
             indexing.store(c, target, array, where, value)
         else:
@@ -88,13 +92,16 @@ class Statements:
 
     def kept(self, value: Bound) -> Bound:
         """The stored form of a value: computed arrays get memory, views stay views."""
+        value = settled(self.c.b, value)
         if is_tuple(value):
             return tuple([self.kept(part) for part in value])
         if isinstance(value, Lazy) and value.plain is None:
             return in_memory(self.c.b, value)
         return value
 
-    def place(self, target: ast.Subscript) -> tuple[View, indexing.Subscript]:
+    def place(
+        self, target: ast.Subscript
+    ) -> tuple[View, indexing.Subscript | indexing.Advanced]:
         array = evaluate(self.c, target.value)
         if not isinstance(array, View):
             hint = "Assign to an array, not to its transpose or to an expression"
@@ -104,7 +111,9 @@ class Statements:
 
     def assign(self, node: ast.Assign) -> None:
         """``a = b = value``."""
-        value = evaluate(self.c, node.value)
+        value = operand(self.c, node.value)
+        if len(node.targets) > 1:
+            value = settled(self.c.b, value)
         for target in node.targets:
             self.bind(target, value)
 
@@ -126,7 +135,7 @@ class Statements:
         c = self.c
         if isinstance(node.target, ast.Subscript):
             array, where = self.place(node.target)
-            value = evaluate(c, node.value)
+            value = operand(c, node.value)
             c.at(node)
             old = indexing.read(c, array, where)
             made = combined(c, node, node.op, [old, value])
@@ -149,6 +158,19 @@ class Statements:
     def expression(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Constant):
             evaluate(self.c, node.value)
+
+    def asserted(self, node: ast.Assert) -> None:
+        """``assert``: a condition that ends the call where it does not hold."""
+        c = self.c
+        test = condition(c, node.test)
+        if test.value is None and test.constant:
+            return
+        text = ast.unparse(node.test)
+        if isinstance(node.msg, ast.Constant):
+            text = str(node.msg.value)
+        elif node.msg is not None and not isinstance(node.msg, ast.JoinedStr):
+            raise c.refuse(node, "this message of `assert`", "Write a text")
+        c.b.add("cf.assert", (test.ssa(c.b),), (), {"msg": StringAttr(text)})
 
     def nothing(self, node: ast.stmt) -> None:
         """``pass``."""
@@ -226,9 +248,23 @@ class Statements:
         return [rebuilt(value, restored) for value in values[0]]
 
 
+def _unpacked(c: Context, value: Bound) -> Bound:
+    """The parts of an array along its first dimension, if their number is known."""
+    if not isinstance(value, View | Lazy) or not value.extents:
+        return value
+    count = value.extents[0]
+    if count.value is not None:
+        return value
+    view = in_memory(c.b, value)
+    rest = [indexing.Part(known(0), e, 1) for e in view.extents[1:]]
+    parts = [[indexing.Part(known(n)), *rest] for n in range(count.constant)]
+    if not rest:
+        return tuple([view.element(c.b, [known(n)]) for n in range(count.constant)])
+    return tuple([indexing.viewed(c, view, own) for own in parts])
+
+
 _HINT = "Write it with assignments, `if`, `for` over a range and `while`"
 _HINTS: dict[type[ast.AST], str] = {
-    ast.Assert: "Check arguments before the call",
     ast.Raise: "Check arguments before the call, or return a flag",
     ast.Try: "Check what may fail before the call",
     ast.With: "Open and close things outside of the function",
@@ -248,4 +284,5 @@ _RULES: dict[type[ast.AST], Any] = {
     ast.For: loops.loop,
     ast.While: loops.repeat,
     ast.Pass: Statements.nothing,
+    ast.Assert: Statements.asserted,
 }

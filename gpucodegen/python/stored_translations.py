@@ -155,6 +155,7 @@ _KINDS: Mapping[str, Any] = {
     "python bool": bool,
     "python int": int,
     "python float": float,
+    "python complex": complex,
     "python truth": Truth,
 }
 

@@ -14,6 +14,9 @@ from dataclasses import dataclass
 RESULT = "return"
 """The variable of the return value; no Python identifier."""
 
+UNSET_NAME = "unset."
+"""The name of the value that a number has before a loop returns it."""
+
 Refuse = Callable[[ast.AST, str, str], Exception]
 Block = list[ast.stmt]
 
@@ -52,11 +55,96 @@ class Structured:
                     for arm in (node.body, node.orelse)
                 )
                 made.append(_if(node, node.test, body, other))
+            elif isinstance(node, ast.For | ast.While) and _returns(node):
+                ended = self._escaped(node)
+                return [*made, *self._sunk([*ended, *rest], in_loop=in_loop, flag=flag)]
+            elif isinstance(node, ast.For) and not _is_range(node):
+                made += self._sunk(self._over_elements(node), in_loop=in_loop)
             elif isinstance(node, ast.For | ast.While):
                 made += self._loop(node)
             else:
                 made.append(node)
         return made
+
+    def _escaped(self, node: ast.For | ast.While) -> Block:
+        """A loop that breaks where it returned, and the return after it.
+
+        The value is a number: before the loop it is `UNSET`.
+        """
+        self.flags += 1
+        value, is_set = f"early.{self.flags}", f"returned.{self.flags}"
+        made = deepcopy(node)
+
+        def broken(block: Sequence[ast.stmt]) -> Block:
+            found: Block = []
+            for inner in block:
+                if isinstance(inner, ast.Return):
+                    result = inner.value
+                    if result is None or isinstance(result, ast.Tuple):
+                        hint = "Assign the result to a variable, and `break`"
+                        what = "`return` of no single number inside of a loop"
+                        raise self.refuse(inner, what, hint)
+                    stop = ast.copy_location(ast.Break(), inner)
+                    yes = ast.copy_location(ast.Constant(True), inner)
+                    found += [
+                        _assigned(inner, value, result),
+                        _assigned(inner, is_set, yes),
+                        stop,
+                    ]
+                elif isinstance(inner, ast.If):
+                    arms = (broken(arm) for arm in (inner.body, inner.orelse))
+                    found.append(_if(inner, inner.test, *arms))
+                elif isinstance(inner, ast.For | ast.While) and _returns(inner):
+                    found += broken(self._escaped(inner))
+                else:
+                    found.append(inner)
+            return found
+
+        made.body = broken(made.body)
+        no = ast.copy_location(ast.Constant(False), node)
+        given = ast.copy_location(ast.Return(_name(node, value)), node)
+        test = ast.copy_location(ast.If(_name(node, is_set), [given], []), node)
+        return [
+            _assigned(node, value, _name(node, UNSET_NAME)),
+            _assigned(node, is_set, no),
+            made,
+            test,
+        ]
+
+    def _over_elements(self, node: ast.For) -> Block:
+        """A loop over an array's first dimension, or over the parts of a tuple."""
+        if isinstance(node.iter, ast.Tuple | ast.List) and not _breaks(node.body):
+            parts = [_assigned(node, deepcopy(node.target), e) for e in node.iter.elts]
+            bodies = [self._sunk(deepcopy(node.body), in_loop=True) for _ in parts]
+            return [s for n, part in enumerate(parts) for s in (part, *bodies[n])]
+        self.flags += 1
+        array, count = f"array.{self.flags}", f"place.{self.flags}"
+        values, counter = node.iter, ast.Name(count, ast.Store())
+        target: ast.expr = node.target
+        made = deepcopy(node)
+        first: Block = []
+        if ast.unparse(values).startswith("enumerate(") and isinstance(
+            values, ast.Call
+        ):
+            is_pair = isinstance(target, ast.Tuple) and len(target.elts) == 2
+            if len(values.args) != 1 or values.keywords or not is_pair:
+                hint = "Count with `for i, x in enumerate(array)`"
+                raise self.refuse(node, f"`for ... in {ast.unparse(values)}`", hint)
+            assert isinstance(target, ast.Tuple)
+            first = [_assigned(node, target.elts[0], _name(node, count))]
+            values, target = values.args[0], target.elts[1]
+        elif isinstance(values, ast.Call) and ast.unparse(values.func) in _ITERATORS:
+            hint = "Count with `for i in range(n)`, and index the arrays with `i`"
+            what = f"`for {ast.unparse(target)} in {ast.unparse(values)}`"
+            raise self.refuse(node, what, hint)
+        element = ast.Subscript(_name(node, array), _name(node, count), ast.Load())
+        made.target = ast.copy_location(counter, node)
+        shape = ast.Attribute(_name(node, array), "shape", ast.Load())
+        length = ast.Subscript(shape, ast.Constant(0), ast.Load())
+        made.iter = ast.Call(_name(node, "range"), [length], [])
+        made.body = [*first, _assigned(node, target, element), *made.body]
+        found = ast.copy_location(made, node)
+        return [_assigned(node, array, values), ast.fix_missing_locations(found)]
 
     def _jump(self, node: ast.stmt, in_loop: bool, flag: str) -> Block:
         if isinstance(node, ast.Return):
@@ -109,6 +197,22 @@ class Structured:
         loop = ast.copy_location(ast.While(test, body, []), node)
         begin = [_assigned(node, count, start), _assigned(node, last, stop)]
         return [*begin, ast.fix_missing_locations(loop)]
+
+
+_ITERATORS = ("zip", "reversed", "map", "filter")
+
+
+def _returns(node: ast.stmt) -> bool:
+    return any(isinstance(inner, ast.Return) for inner in ast.walk(node))
+
+
+def _is_range(node: ast.For) -> bool:
+    call = node.iter
+    return (
+        isinstance(call, ast.Call)
+        and isinstance(call.func, ast.Name)
+        and call.func.id == "range"
+    )
 
 
 def range_of(node: ast.For, refuse: Refuse) -> tuple[ast.expr, ast.expr, ast.expr]:

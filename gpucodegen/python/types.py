@@ -1,9 +1,9 @@
 """Types of the Python subset, and NumPy's promotion rules.
 
-A number has a *kind*: ``bool``, ``int`` and ``float`` are Python's, which are promoted
-with NumPy's as NEP 50 says; `Truth` is a bool of Python or of NumPy, known only at a
-call; every other kind is a ``numpy.dtype``. Results have the type that NumPy itself
-names for its function.
+A number has a *kind*: ``bool``, ``int``, ``float`` and ``complex`` are Python's, which
+are promoted with NumPy's as NEP 50 says; `Truth` is a bool of Python or of NumPy, known
+only at a call; every other kind is a ``numpy.dtype``. Results have the type that NumPy
+itself names for its function.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ from gpucodegen.ir.types import (
     I32,
     I64,
     INDEX,
+    ComplexType,
     MemRefType,
     Type,
 )
 
 Kind = Any
-"""``bool``, ``int``, ``float``, `Truth` or a ``numpy.dtype``."""
+"""``bool``, ``int``, ``float``, ``complex``, `Truth` or a ``numpy.dtype``."""
 
 
 class Truth:
@@ -49,7 +50,13 @@ class Truth:
         return bool(number)
 
 
-PYTHON: dict[Kind, Type] = {bool: I1, int: INDEX, float: F64, Truth: I1}
+PYTHON: dict[Kind, Type] = {
+    bool: I1,
+    int: INDEX,
+    float: F64,
+    complex: ComplexType(F64),
+    Truth: I1,
+}
 NUMPY: dict[str, Type] = {
     "bool": I1,
     **{f"{u}int8": I8 for u in ("", "u")},
@@ -59,11 +66,15 @@ NUMPY: dict[str, Type] = {
     "float16": F16,
     "float32": F32,
     "float64": F64,
+    "complex64": ComplexType(F32),
+    "complex128": ComplexType(F64),
 }
 SHORT = {
     "f16": "float16",
     "f32": "float32",
     "f64": "float64",
+    "c64": "complex64",
+    "c128": "complex128",
     **{f"i{n}": f"int{n}" for n in (8, 16, 32, 64)},
     **{f"u{n}": f"uint{n}" for n in (8, 16, 32, 64)},
 }
@@ -93,12 +104,12 @@ def equal(one: Kind, other: Kind) -> bool:
 
 
 def category(kind: Kind) -> str:
-    """``b`` truth values, ``i`` and ``u`` signed and unsigned integers, ``f`` floats.
+    """``b`` truth values, ``i`` and ``u`` integers, ``f`` floats, ``c`` complex.
 
     >>> category(int), category(np.dtype("u1")), category(np.dtype("f4"))
     ('i', 'u', 'f')
     """
-    names = {bool: "b", Truth: "b", int: "i", float: "f"}
+    names = {bool: "b", Truth: "b", int: "i", float: "f", complex: "c"}
     return names[kind] if is_python(kind) else kind.kind
 
 
@@ -130,7 +141,12 @@ def resolved(ufunc: np.ufunc, kinds: Sequence[Kind]) -> tuple[list[Kind], Kind]:
     asked = [dtype_of(k) if all_python or k in (bool, Truth) else k for k in kinds]
     *operands, result = ufunc.resolve_dtypes((*asked, None))
     if all_python:
-        names = {"b": Truth if Truth in kinds else bool, "i": int, "f": float}
+        names = {
+            "b": Truth if Truth in kinds else bool,
+            "i": int,
+            "f": float,
+            "c": complex,
+        }
         return [names[d.kind] for d in operands], names[result.kind]
     return operands, result
 
@@ -177,8 +193,26 @@ class ArrayType:
         return f"{self.dtype.name}[{shown}]"
 
 
+@dataclass(frozen=True, slots=True)
+class Static:
+    """An argument that is known when the function is translated, such as a dtype."""
+
+    value: Any
+
+
 ArgumentType = Any
-"""A kind or an `ArrayType`."""
+"""A kind, an `ArrayType` or a `Static`."""
+
+
+def is_dtype(value: Any) -> bool:
+    """Whether a value names the type of an array's elements.
+
+    >>> is_dtype(np.float32), is_dtype(np.dtype("i4")), is_dtype("i4")
+    (True, True, False)
+    """
+    if isinstance(value, type):
+        return value in (bool, int, float, complex) or issubclass(value, np.generic)
+    return isinstance(value, np.dtype)
 
 
 def of_argument(value: Any) -> ArgumentType | None:
@@ -210,7 +244,7 @@ def _is_contiguous(array: Any) -> bool:
     return bool(getattr(flags, "c_contiguous", True))
 
 
-_NAMED = {"float": float, "int": int, "index": int, "bool": bool}
+_NAMED = {"float": float, "int": int, "index": int, "bool": bool, "complex": complex}
 _ARRAY = re.compile(r"(\w+)\[([^\]]*)\]")
 
 
@@ -231,7 +265,7 @@ def of_annotation(note: Any) -> ArgumentType | None:
             return None
         shape = tuple(int(part) if part.isdigit() else None for part in entries)
         return ArrayType(np.dtype(name), shape)
-    if note is bool or note is int or note is float:
+    if note in (bool, int, float, complex):
         return note
     if not isinstance(note, type) or not issubclass(note, np.generic):
         return None
@@ -244,9 +278,11 @@ def required(value: Any, name: str, function: str) -> ArgumentType:
     found = of_argument(value)
     if found is not None:
         return found
+    if is_dtype(value):
+        return Static(value)
     dtype = getattr(value, "dtype", None)
     what = type(value).__name__ + (f" of {dtype}" if dtype is not None else "")
-    hint = "Pass numbers, and arrays of bool, int8 to uint64 and float16 to float64"
+    hint = "Pass numbers, and arrays of bool, integers, float16 to float64 and complex"
     if isinstance(value, list | tuple):
         hint = "Pass numpy.array(...) of it, or its numbers one by one"
     raise errors.UntypedArgument(name=name, function=function, actual=what, hint=hint)

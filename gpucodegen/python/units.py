@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from gpucodegen.dialects import func
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.verifier import verify
@@ -19,7 +21,7 @@ from gpucodegen.ir.operation import (
 )
 from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python.arrays import Lazy, View, in_memory
-from gpucodegen.python.block_arguments import Liveness, extent_of
+from gpucodegen.python.block_arguments import UNSET, Liveness, extent_of
 from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.results import (
     ArrayResult,
@@ -32,8 +34,8 @@ from gpucodegen.python.results import (
 from gpucodegen.python.scalars import Scalar
 from gpucodegen.python.source import PythonSource, names_of, read
 from gpucodegen.python.statements import Statements
-from gpucodegen.python.structured_control_flow import RESULT, Structured
-from gpucodegen.python.types import ArgumentType, ArrayType, dtype_of, element
+from gpucodegen.python.structured_control_flow import RESULT, UNSET_NAME, Structured
+from gpucodegen.python.types import ArgumentType, ArrayType, Static, dtype_of, element
 
 
 @dataclass(slots=True)
@@ -72,9 +74,13 @@ class Unit:
                 t.mlir if isinstance(t, ArrayType) else element(t), name, entry.location
             )
             for name, t in zip(function.parameters, types, strict=True)
+            if not isinstance(t, Static)
         ]
-        for name, value, t in zip(function.parameters, arguments, types, strict=True):
-            c.variables[name] = argument(entry, value, t)
+        passed = iter(arguments)
+        for name, t in zip(function.parameters, types, strict=True):
+            c.variables[name] = (
+                t.value if isinstance(t, Static) else argument(entry, next(passed), t)
+            )
         top = len(self.made) == 1
         results = _translate_body(c, source)
         described, values = _results(c, results, arguments)
@@ -98,16 +104,19 @@ class Unit:
     ) -> Bound:
         """``func.call`` of another `jit` function."""
         values = [in_memory(c.b, a) if isinstance(a, Lazy) else a for a in arguments]
-        if not all(isinstance(v, Scalar | View) for v in values):
+        types = [_type_of(v) for v in values]
+        if any(t is None for t in types):
             what = f"`{callee.__name__}`"
             raise c.wrong(node, what, arguments, "Pass numbers and arrays")
-        types = [_type_of(v) for v in values]
         key = callee, tuple(types)
         if key in self.made and self.made[key] is None:
             hint = "Write it as a loop"
             raise c.refuse(node, f"the recursion of '{callee.__name__}'", hint)
         made = self.function(callee, types)
-        operands = [_passed(c.b, v, t) for v, t in zip(values, types, strict=True)]
+        given_types = [t for t in types if not isinstance(t, Static)]
+        values = [v for v in values if isinstance(v, Scalar | View)]
+        pairs = zip(values, given_types, strict=True)
+        operands = [_passed(c.b, v, t) for v, t in pairs]
         target = {"callee": SymbolRefAttr((made.symbol,))}
         given = iter(c.b.add("func.call", operands, made.types, target))
         parts = [_received(c.b, r, given, values) for r in leaves(made.results)]
@@ -127,6 +136,7 @@ def _translate_body(c: Context, source: PythonSource) -> Bound:
     live = Liveness()
     live.before(body, frozenset([RESULT]))
     c.variables[RESULT] = None
+    c.variables[UNSET_NAME] = UNSET
     Statements(c, live).block(body)
     if RESULT not in c.variables:
         hint = "End every way through the function with `return` of a value"
@@ -159,9 +169,14 @@ def _results(
     return rebuilt(results, iter(described)), values
 
 
-def _type_of(value: Scalar | View) -> ArgumentType:
+def _type_of(value: Any) -> ArgumentType | Static | None:
+    """The type of an argument; None if it cannot be passed."""
     if isinstance(value, Scalar):
         return value.kind
+    if value is None or isinstance(value, np.dtype | type | str):
+        return Static(value)
+    if not isinstance(value, View):
+        return None
     contiguous = value.type.layout is None
     return ArrayType(dtype_of(value.dtype), value.type.shape, contiguous)
 

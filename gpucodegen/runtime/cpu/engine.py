@@ -353,7 +353,8 @@ def _shown(
 ) -> np.ndarray:
     """A view of other elements in the memory of a buffer."""
     start, memory = _memory_of(buffer.array)
-    at, in_bytes = address - start, tuple(stride * kind.itemsize for stride in strides)
+    in_bytes = tuple(stride * kind.itemsize for stride in strides)
+    at = 0 if 0 in shape else address - start  # a view of nothing may start anywhere
     try:
         array = np.ndarray(shape, kind, memory, at, in_bytes)
     except (TypeError, ValueError) as problem:

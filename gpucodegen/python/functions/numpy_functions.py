@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ast
 import builtins
+import cmath
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from gpucodegen.python import reductions
+from gpucodegen.python import complex_numbers, reductions
 from gpucodegen.python.arrays import (
     Lazy,
     View,
@@ -23,10 +24,23 @@ from gpucodegen.python.arrays import (
     fill,
     lazy,
 )
-from gpucodegen.python.context import Bound, Context, described
+from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.elementwise import apply
+from gpucodegen.python.functions import (
+    creation,
+    host_functions,
+    reduction_functions,
+    shapes,
+)
+from gpucodegen.python.functions.arguments import (
+    array_given,
+    dtype_given,
+    number_given,
+    shape_given,
+)
+from gpucodegen.python.gathers import Gathered
+from gpucodegen.python.masks import Selected, nonzero
 from gpucodegen.python.operators import combined, elementwise, truth
-from gpucodegen.python.reductions import Reduction
 from gpucodegen.python.results import is_tuple
 from gpucodegen.python.scalars import (
     NoRow,
@@ -89,11 +103,37 @@ def _of_numpy(c: Context, values: list[Any]) -> list[Any]:
     ]
 
 
+def ufunc_method(
+    c: Context, node: ast.Call, ufunc: np.ufunc, name: str, arguments: list[Bound]
+) -> Bound:
+    """``ufunc.outer``, and ``ufunc.at``, which also updates an element repeatedly."""
+    if node.keywords or len(arguments) != (2 if name == "outer" else 3):
+        hint = "Pass the operands only"
+        raise c.refuse(node, f"these arguments of `{ufunc.__name__}.{name}`", hint)
+    if not all(isinstance(v, Scalar | View | Lazy) for v in arguments):
+        raise c.wrong(node, f"`{name}`", arguments, "Use numbers and arrays")
+    if name == "outer":
+        return creation.outer(c, node, ufunc, *_of_numpy(c, arguments))
+    target, places, value = arguments
+    is_indexed = isinstance(places, View | Lazy) and places.dtype.kind in "iu"
+    if not isinstance(target, View) or not is_indexed:
+        raise c.wrong(node, "`at`", arguments, "Give an array and an index array")
+    rest = (None,) * (len(target.extents) - 1)
+
+    def combined(b: Any, pair: Sequence[Scalar]) -> Scalar:
+        return apply(b, ufunc, pair)
+
+    with c.operands(node, f"`{ufunc.__name__}.at`", arguments):
+        made = Gathered(target, (places, *rest), False)
+        made.store(c.b, value, combined)
+    return known(0)
+
+
 def in_place(c: Context, node: ast.AST, old: Bound, made: Bound) -> None:
     """Refuse an in-place update that changes the kind of number, as NumPy does."""
-    if not isinstance(old, View):
+    if not isinstance(old, View | Selected):
         return
-    kind = made.dtype if isinstance(made, View | Lazy) else dtype_of(made.kind)
+    kind = dtype_of(made.kind) if isinstance(made, Scalar) else made.dtype
     if not np.can_cast(kind, old.dtype, "same_kind"):
         hint = f"Convert it with .astype(numpy.{old.dtype.name})"
         raise c.wrong(node, "an update in place", [old, made], hint)
@@ -104,15 +144,75 @@ def in_place(c: Context, node: ast.AST, old: Bound, made: Bound) -> None:
 
 def converted(c: Context, node: ast.Call, kind: Kind, arguments: list[Bound]) -> Bound:
     """``float(x)``, ``numpy.float32(x)`` and other conversions."""
+    if kind is complex and len(arguments) == 2:
+        imaginary = elementwise(c, node, np.multiply, [arguments[1], known(1j)], "")
+        return elementwise(c, node, np.add, [arguments[0], imaginary], "`complex`")
     if len(arguments) != 1 or not isinstance(arguments[0], Scalar | View | Lazy):
         raise c.wrong(node, f"`{kind}`", arguments, "Convert one number or array")
     value = arguments[0]
     if isinstance(value, Scalar):
-        return convert(c.b, value, kind)
+        return convert(c.b, real_number(c, node, value, kind), kind)
     if is_python(kind):
         hint = f"Use .astype({kind.__name__}) of the array"
         raise c.wrong(node, f"`{kind.__name__}`", [value], hint)
     return cast(value, kind)
+
+
+def real_number(c: Context, node: ast.AST, value: Scalar, kind: Kind) -> Scalar:
+    """A number that is complex only if the kind is.  Raises WrongOperand."""
+    if category(value.kind) == "c" and category(kind) not in "cb":
+        raise c.wrong(node, "a real number", [value], "Take its .real, or abs() of it")
+    return value
+
+
+def part(b: Any, name: str, value: Bound) -> Bound:
+    """The real or imaginary part of numbers: ``re`` or ``im``."""
+    whole = lazy(value)
+    if category(whole.kind) != "c":
+        return value if name == "re" else cast(known_zero(whole), whole.kind)
+    is_python_s = is_python(whole.kind)
+    kind = float if is_python_s else np.dtype(whole.kind.char.lower())
+
+    def body(inner: Any, v: Sequence[Scalar]) -> Scalar:
+        return Scalar(kind, complex_numbers.part(inner, name, v[0].ssa(inner)))
+
+    if isinstance(value, Scalar):
+        return body(b, [value])
+    return composed(kind, whole.extents, [whole], body)
+
+
+def known_zero(like: Lazy) -> Lazy:
+    return composed(like.kind, like.extents, [like], lambda _, __: known(0))
+
+
+def _part(name: str) -> Rule:
+    def rule(c: Context, node: ast.AST, value: Bound) -> Bound:
+        if not isinstance(value, Scalar | View | Lazy):
+            raise c.wrong(node, "a part of a number", [value], "Use numbers")
+        return part(c.b, name, value)
+
+    return rule
+
+
+def _angle(c: Context, node: ast.AST, value: Bound) -> Bound:
+    parts = [_part(name)(c, node, value) for name in ("im", "re")]
+    return elementwise(c, node, np.arctan2, parts, "`angle`")
+
+
+def conjugated(c: Context, node: ast.AST, value: Bound) -> Bound:
+    """The method of numbers and arrays."""
+    return elementwise(c, node, np.conjugate, [value], "`conjugate`")
+
+
+def _of_complex(ufunc: np.ufunc) -> Rule:
+    """A function of ``cmath``."""
+
+    def rule(c: Context, node: ast.AST, value: Bound) -> Bound:
+        if not isinstance(value, Scalar):
+            raise c.wrong(node, "a function of cmath", [value], "Use NumPy's")
+        return apply(c.b, ufunc, [convert(c.b, value, complex)])
+
+    return rule
 
 
 def _of_floats(ufunc: np.ufunc, result: Kind = float) -> Rule:
@@ -122,7 +222,11 @@ def _of_floats(ufunc: np.ufunc, result: Kind = float) -> Rule:
         if len(values) != ufunc.nin or not all(isinstance(v, Scalar) for v in values):
             hint = f"Use numpy.{ufunc.__name__} of an array"
             raise c.wrong(node, f"`math.{ufunc.__name__}`", list(values), hint)
-        numbers = [convert(c.b, v, float) for v in values if isinstance(v, Scalar)]
+        numbers = [
+            convert(c.b, real_number(c, node, v, float), float)
+            for v in values
+            if isinstance(v, Scalar)
+        ]
         return convert(c.b, apply(c.b, ufunc, numbers), result)
 
     return rule
@@ -145,7 +249,7 @@ def _math_only(name: str) -> Rule:
     def rule(c: Context, node: ast.AST, value: Bound) -> Bound:
         if not isinstance(value, Scalar):
             raise c.wrong(node, f"`{name}`", [value], "Use it in a loop")
-        number = convert(c.b, value, float).ssa(c.b)
+        number = convert(c.b, real_number(c, node, value, float), float).ssa(c.b)
         return Scalar(float, c.b.add(name, (number,), [number.type])[0])
 
     return rule
@@ -205,31 +309,13 @@ def _power(c: Context, node: ast.AST, base: Bound, exponent: Bound) -> Bound:
 # -- arrays ----------------------------------------------------------------------------
 
 
-def _shape(c: Context, node: ast.AST, shape: Bound) -> tuple[Scalar, ...]:
-    entries: tuple[Bound, ...] = shape if is_tuple(shape) else (shape,)
-    if not all(isinstance(e, Scalar) and category(e.kind) in "iu" for e in entries):
-        raise c.wrong(node, "a shape", list(entries), "Give integers, such as a.shape")
-    return tuple(convert(c.b, e, int) for e in entries)
-
-
-def _dtype(c: Context, node: ast.AST, given: Bound, default: Kind) -> np.dtype[Any]:
-    if given is None:
-        return np.dtype(default)
-    try:
-        found = np.dtype(given)
-    except TypeError:
-        found = np.dtype(object)
-    if found.kind not in "biuf" or found.itemsize > 8:
-        hint = "Use a dtype such as numpy.float32 or a.dtype"
-        raise c.refuse(node, f"the dtype {described(given)}", hint)
-    return found
-
-
 def _made(number: Any) -> Rule:
     """``zeros``, ``ones`` and ``empty`` (None)."""
 
     def rule(c: Context, node: ast.AST, shape: Bound, dtype: Bound = None) -> Bound:
-        view = allocated(c.b, _dtype(c, node, dtype, float), _shape(c, node, shape))
+        view = allocated(
+            c.b, dtype_given(c, node, dtype, float), shape_given(c, node, shape)
+        )
         if number is not None:
             fill(c.b, view, known(number))
         return view
@@ -241,8 +327,8 @@ def _alike(number: Any) -> Rule:
     """``zeros_like`` and the like."""
 
     def rule(c: Context, node: ast.AST, array: Bound, dtype: Bound = None) -> Bound:
-        whole = _array(c, node, array)
-        view = allocated(c.b, _dtype(c, node, dtype, whole.dtype), whole.extents)
+        whole = array_given(c, node, array)
+        view = allocated(c.b, dtype_given(c, node, dtype, whole.dtype), whole.extents)
         if number is not None:
             fill(c.b, view, known(number))
         return view
@@ -253,86 +339,61 @@ def _alike(number: Any) -> Rule:
 def _full(
     c: Context, node: ast.AST, shape: Bound, fill_value: Bound, dtype: Bound = None
 ) -> Bound:
-    number = _number(c, node, fill_value)
-    view = allocated(c.b, _dtype(c, node, dtype, number.kind), _shape(c, node, shape))
+    number = number_given(c, node, fill_value)
+    view = allocated(
+        c.b, dtype_given(c, node, dtype, number.kind), shape_given(c, node, shape)
+    )
     fill(c.b, view, number)
     return view
 
 
-def _array(c: Context, node: ast.AST, value: Bound) -> View | Lazy:
-    if isinstance(value, View | Lazy):
-        return value
-    raise c.wrong(node, "an array function", [value], "Pass an array")
-
-
-def _number(c: Context, node: ast.AST, value: Bound) -> Scalar:
-    if isinstance(value, Scalar):
-        return value
-    raise c.wrong(node, "a number", [value], "Pass a number")
+def _full_like(
+    c: Context, node: ast.AST, a: Bound, fill_value: Bound, dtype: Bound = None
+) -> Bound:
+    view = _alike(None)(c, node, a, dtype)
+    fill(c.b, view, number_given(c, node, fill_value))
+    return view
 
 
 def _copy(c: Context, node: ast.AST, array: Bound) -> Bound:
-    return copied(c.b, _array(c, node, array))
+    return copied(c.b, array_given(c, node, array))
 
 
 def _fill(c: Context, node: ast.AST, array: Bound, value: Bound) -> Bound:
     if not isinstance(array, View):
         raise c.wrong(node, "`fill`", [array], "Fill an array that is in memory")
-    fill(c.b, array, _number(c, node, value))
+    fill(c.b, array, number_given(c, node, value))
     return None
 
 
 def _as_type(c: Context, node: ast.AST, array: Bound, dtype: Bound) -> Bound:
-    whole = _array(c, node, array)
-    return cast(whole, _dtype(c, node, dtype, float))
-
-
-def _transposed(c: Context, node: ast.AST, array: Bound) -> Bound:
-    whole = lazy(_array(c, node, array))
-    return whole.permuted(range(len(whole.extents))[::-1])
-
-
-def _reduced(reduction: Reduction) -> Rule:
-    def rule(c: Context, node: ast.AST, array: Bound, axis: Bound = None) -> Bound:
-        whole = _array(c, node, array)
-        return reductions.reduced(c.b, reduction, whole, _axis(c, node, whole, axis))
-
-    return rule
-
-
-def _axis(c: Context, node: ast.AST, array: View | Lazy, axis: Bound) -> int | None:
-    rank = len(array.extents)
-    if axis is None:
-        return None
-    if not isinstance(axis, Scalar) or axis.value is not None:
-        raise c.wrong(node, "axis=", [axis], "Give it as a number")
-    if not -rank <= axis.constant < rank:
-        hint = f"The array has {rank} dimensions"
-        raise c.refuse(node, f"axis={axis.constant}", hint)
-    return int(axis.constant) % rank
-
-
-def _mean(c: Context, node: ast.AST, array: Bound, axis: Bound = None) -> Bound:
-    whole = lazy(_array(c, node, array))
-    if category(whole.kind) != "f":
-        whole = cast(whole, np.dtype("f8"))
-    total = _reduced(reductions.SUM)(c, node, whole, axis)
-    over = whole.extents
-    number = _axis(c, node, whole, axis)
-    count = known(1)
-    for d, extent in enumerate(over):
-        if number in (None, d):
-            count = apply(c.b, np.multiply, [count, extent])
-    divisor = convert(c.b, count, whole.kind)
-    return elementwise(c, node, np.true_divide, [total, divisor], "`mean`")
+    whole = array_given(c, node, array)
+    return cast(whole, dtype_given(c, node, dtype, float))
 
 
 def _dot(c: Context, node: ast.AST, one: Bound, other: Bound) -> Bound:
-    return reductions.product(c.b, _array(c, node, one), _array(c, node, other))
+    return reductions.product(
+        c.b, array_given(c, node, one), array_given(c, node, other)
+    )
 
 
-def _where(c: Context, node: ast.AST, test: Bound, yes: Bound, no: Bound) -> Bound:
-    values = [test, yes, no]
+def _nonzero(c: Context, node: ast.AST, array: Bound) -> Bound:
+    return nonzero(c.b, array_given(c, node, array))
+
+
+def _flat_nonzero(c: Context, node: ast.AST, array: Bound) -> Bound:
+    whole = array_given(c, node, array)
+    if len(whole.extents) != 1:
+        raise c.wrong(node, "`flatnonzero`", [whole], "Flatten the array first")
+    return nonzero(c.b, whole)[0]
+
+
+def _where(
+    c: Context, node: ast.AST, test: Bound, yes: Bound = None, no: Bound = None
+) -> Bound:
+    if yes is None and no is None:
+        return _nonzero(c, node, test)
+    values: list[Any] = [test, yes, no]
     if not all(isinstance(v, Scalar | View | Lazy) for v in values):
         raise c.wrong(node, "`where`", values, "Use numbers and arrays")
     extents, arrays = broadcast([lazy(v) for v in values])
@@ -348,7 +409,7 @@ def _where(c: Context, node: ast.AST, test: Bound, yes: Bound, no: Bound) -> Bou
         return Scalar(kind, chosen(b, where, x, y))
 
     if not extents and all(isinstance(v, Scalar) for v in values):
-        return body(c.b, [truth(c, node, test), yes, no])
+        return body(c.b, [truth(c, node, test), *values[1:]])
     return composed(kind, extents, arrays, body)
 
 
@@ -394,34 +455,49 @@ FUNCTIONS: dict[Any, Rule] = {
     np.zeros: _made(0),
     np.ones: _made(1),
     np.empty: _made(None),
+    np.ndarray: _made(None),
     np.full: _full,
     np.zeros_like: _alike(0),
     np.ones_like: _alike(1),
     np.empty_like: _alike(None),
+    np.full_like: _full_like,
     np.copy: _copy,
     np.ascontiguousarray: _copy,
-    np.transpose: _transposed,
     np.dot: _dot,
+    np.real: _part("re"),
+    np.imag: _part("im"),
+    np.angle: _angle,
+    **{
+        getattr(cmath, name): _of_complex(getattr(np, name))
+        for name in "exp log sqrt sin cos tan tanh".split()
+    },
+    cmath.phase: _angle,
+    conjugated: conjugated,
     np.where: _where,
+    np.nonzero: _nonzero,
+    np.flatnonzero: _flat_nonzero,
     np.clip: _clip,
-    np.mean: _mean,
-    np.sum: _reduced(reductions.SUM),
-    np.prod: _reduced(reductions.PRODUCT),
-    np.min: _reduced(reductions.SMALLEST),
-    np.max: _reduced(reductions.LARGEST),
     _as_type: _as_type,
     _fill: _fill,
-    np.any: _reduced(reductions.ANY),
-    np.all: _reduced(reductions.ALL),
+    **reduction_functions.FUNCTIONS,
+    **shapes.FUNCTIONS,
+    **creation.FUNCTIONS,
+    **host_functions.FUNCTIONS,
 }
 """Callable functions besides elementwise ones, by the function object."""
 
+_NAMED = (
+    "sum prod min max any all mean std var argmin argmax cumsum cumprod dot"
+    " nonzero reshape ravel squeeze swapaxes repeat trace".split()
+)
 METHODS: dict[str, Any] = {
-    **{name: getattr(np, name) for name in "sum prod min max any all mean dot".split()},
+    **{name: getattr(np, name) for name in _NAMED},
     "copy": np.copy,
     "transpose": np.transpose,
     "clip": np.clip,
     "astype": _as_type,
     "fill": _fill,
+    "flatten": shapes.flattened,
+    **dict.fromkeys(("conj", "conjugate"), conjugated),
 }
 """Methods of arrays, as functions."""

@@ -1,0 +1,1 @@
+"""Functions of NumPy, ``math`` and Python, by the function object."""

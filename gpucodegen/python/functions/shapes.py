@@ -1,0 +1,524 @@
+"""NumPy's functions that change shapes: views where memory allows, else new arrays."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gpucodegen.ir.attributes import StridedLayoutAttr
+from gpucodegen.ir.types import INDEX, MemRefType
+from gpucodegen.passes.framework.builder import OperationList
+from gpucodegen.passes.prepare.flatten_elements import with_columns
+from gpucodegen.python.arrays import (
+    Array,
+    Extents,
+    Lazy,
+    View,
+    allocated,
+    assign,
+    composed,
+    copied,
+    fill,
+    in_memory,
+    lazy,
+    positions,
+    stretched,
+)
+from gpucodegen.python.context import Bound, Context
+from gpucodegen.python.elementwise import apply
+from gpucodegen.python.functions.arguments import (
+    array_given,
+    axes_given,
+    axis_given,
+    constant_given,
+    dtype_given,
+    integer_given,
+    number_given,
+    shape_given,
+)
+from gpucodegen.python.indexing import Part, viewed, with_axes
+from gpucodegen.python.masks import required
+from gpucodegen.python.results import is_tuple
+from gpucodegen.python.scalars import Scalar, integers, known
+from gpucodegen.python.types import dtype_of, element
+
+Rule = Callable[..., Bound]
+Place = Callable[[OperationList, Sequence[Scalar]], Sequence[Scalar]]
+
+
+def size_of(b: OperationList, extents: Extents) -> Scalar:
+    found = known(1)
+    for extent in extents:
+        found = integers(b, "mul", found, extent)
+    return found
+
+
+# -- other shapes of the same elements -------------------------------------------------
+
+
+def _reshaped(c: Context, node: ast.AST, array: Bound, *shape: Bound) -> Bound:
+    """``reshape``: a view of an array without gaps, a copy of any other."""
+    given = array_given(c, node, array)
+    entries = shape[0] if len(shape) == 1 else tuple(shape)
+    extents = _without_guess(c, node, given, shape_given(c, node, entries))
+    view = in_memory(c.b, given)
+    if not view.is_contiguous:
+        view = copied(c.b, view)
+    return of_shape(c.b, view, extents)
+
+
+def _without_guess(c: Context, node: ast.AST, array: Array, shape: Extents) -> Extents:
+    """The extents with -1 replaced; ends the call if the sizes differ."""
+    guessed = [n for n, e in enumerate(shape) if e.value is None and e.constant < 0]
+    if len(guessed) > 1:
+        raise c.refuse(node, "a shape with several -1", "Leave one extent open")
+    size = size_of(c.b, array.extents)
+    others = [e for n, e in enumerate(shape) if n not in guessed]
+    product = size_of(c.b, tuple(others))
+    extents = shape
+    if guessed:
+        ratio = apply(c.b, np.floor_divide, [size, product])
+        extents = tuple(ratio if n in guessed else e for n, e in enumerate(shape))
+        product = integers(c.b, "mul", product, ratio)
+    if size.value is None and product.value is None:
+        if size.constant != product.constant:
+            hint = f"The array has {size.constant} elements"
+            raise c.refuse(node, f"a shape of {product.constant} elements", hint)
+    elif size.mixed() is not product.mixed():
+        required(c.b, size, "eq", product, "a reshaped array keeps its size")
+    return extents
+
+
+def of_shape(b: OperationList, view: View, extents: Extents) -> View:
+    """``memref.reinterpret_cast`` of a view without gaps."""
+    memory, offset = view.memory, known(0)
+    if view.type.layout is not None:
+        base = MemRefType((), view.type.element)
+        count = len(view.extents)
+        types = [base, *[INDEX] * (1 + 2 * count)]
+        found = b.add("memref.extract_strided_metadata", (memory,), types)
+        memory, offset = found[0], Scalar(int, found[1])
+    strides: list[Scalar] = []
+    step = known(1)
+    for extent in reversed(extents):
+        strides.insert(0, step)
+        step = integers(b, "mul", step, extent)
+    columns = [[offset], extents, strides]
+    shape = tuple(e.constant if e.value is None else None for e in extents)
+    layout = None
+    if view.type.layout is not None:
+        steps = tuple(s.constant if s.value is None else None for s in strides)
+        layout = StridedLayoutAttr(steps, None)
+    ty = MemRefType(shape, element(view.dtype), layout)
+    (made,) = b.add("memref.reinterpret_cast", [memory], [ty], hint=view.memory.name)
+    mixed = [[part.mixed() for part in column] for column in columns]
+    b.operations[-1] = with_columns(b.operations[-1], mixed)
+    return replace(view, memory=made, extents=extents, gapless=True)
+
+
+def _raveled(c: Context, node: ast.AST, array: Bound) -> Bound:
+    return _reshaped(c, node, array, known(-1))
+
+
+def flattened(c: Context, node: ast.AST, array: Bound) -> Bound:
+    return _raveled(c, node, copied(c.b, array_given(c, node, array)))
+
+
+def _squeezed(c: Context, node: ast.AST, array: Bound, axis: Bound = None) -> Bound:
+    """Without extents of 1; those that only a call knows must not be 1."""
+    view = in_memory(c.b, array_given(c, node, array))
+    extents = view.extents
+    if axis is None:
+        dropped = [n for n, e in enumerate(extents) if e.mixed() == 1]
+        for extent in extents:
+            if extent.value is not None:
+                required(c.b, extent, "ne", 1, "squeeze needs axis= for this extent")
+    else:
+        dropped = list(axes_given(c, node, len(extents), axis))
+        for n in dropped:
+            if extents[n].value is not None:
+                required(c.b, extents[n], "eq", 1, "squeeze of an extent of 1")
+            elif extents[n].constant != 1:
+                raise c.refuse(node, "squeeze of this axis", "Its extent is not 1")
+    parts = [
+        Part(known(0), known(1)) if n in dropped else Part(known(0), e, 1)
+        for n, e in enumerate(extents)
+    ]
+    return viewed(c, view, parts)
+
+
+def _expanded(c: Context, node: ast.AST, array: Bound, axis: Bound) -> Bound:
+    given = array_given(c, node, array)
+    count = len(axis) if is_tuple(axis) else 1
+    rank = len(given.extents) + count
+    added = axes_given(c, node, rank, axis)
+    return with_axes(in_memory(c.b, given), [d in added for d in range(rank)])
+
+
+def _broadcast_to(c: Context, node: ast.AST, array: Bound, shape: Bound) -> Bound:
+    whole = lazy(number_or_array(c, node, array))
+    return stretched(whole, shape_given(c, node, shape))
+
+
+def number_or_array(c: Context, node: ast.AST, value: Bound) -> Any:
+    if isinstance(value, Scalar | View | Lazy):
+        return value
+    raise c.wrong(node, "an array function", [value], "Pass a number or an array")
+
+
+# -- orders of dimensions --------------------------------------------------------------
+
+
+def _transposed(
+    c: Context, node: ast.AST, array: Bound, *order: Bound, axes: Bound = None
+) -> Bound:
+    whole = lazy(array_given(c, node, array))
+    rank = len(whole.extents)
+    is_one = len(order) == 1 and not isinstance(order[0], Scalar)
+    given = order[0] if is_one else order or axes
+    if given is None:
+        return whole.permuted(range(rank)[::-1])
+    places = axes_given(c, node, rank, given)
+    if len(places) != rank:
+        raise c.refuse(node, "these axes", f"Name all {rank} axes")
+    return whole.permuted(places)
+
+
+def _swapped(c: Context, node: ast.AST, array: Bound, one: Bound, two: Bound) -> Bound:
+    whole = lazy(array_given(c, node, array))
+    order = list(range(len(whole.extents)))
+    x, y = (axis_given(c, node, len(order), axis) for axis in (one, two))
+    order[x], order[y] = order[y], order[x]
+    return whole.permuted(order)
+
+
+def _moved(
+    c: Context, node: ast.AST, array: Bound, source: Bound, destination: Bound
+) -> Bound:
+    whole = lazy(array_given(c, node, array))
+    rank = len(whole.extents)
+    old, new = (axes_given(c, node, rank, axis) for axis in (source, destination))
+    order = [d for d in range(rank) if d not in old]
+    for place, d in sorted(zip(new, old, strict=True)):
+        order.insert(place, d)
+    return whole.permuted(order)
+
+
+def _flipped(c: Context, node: ast.AST, array: Bound, axis: Bound = None) -> Bound:
+    view = in_memory(c.b, array_given(c, node, array))
+    turned = axes_given(c, node, len(view.extents), axis)
+    parts = [
+        Part(integers(c.b, "sub", e, known(1)), e, -1)
+        if n in turned
+        else Part(known(0), e, 1)
+        for n, e in enumerate(view.extents)
+    ]
+    return viewed(c, view, parts)
+
+
+def _flipped_along(axis: int) -> Rule:
+    def rule(c: Context, node: ast.AST, array: Bound) -> Bound:
+        return _flipped(c, node, array, known(axis))
+
+    return rule
+
+
+# -- new arrays of the elements --------------------------------------------------------
+
+
+def rearranged(b: OperationList, source: View, extents: Extents, place: Place) -> View:
+    """A new array whose element at a position is the source's at ``place`` of it."""
+    at = [positions(extents, d) for d in range(len(extents))]
+
+    def body(inner: OperationList, where: Sequence[Scalar]) -> Scalar:
+        return source.element(inner, place(inner, where))
+
+    return copied(b, composed(source.dtype, extents, at, body))
+
+
+def _rolled(
+    c: Context, node: ast.AST, array: Bound, shift: Bound, axis: Bound = None
+) -> Bound:
+    view = in_memory(c.b, array_given(c, node, array))
+    if axis is None and len(view.extents) != 1:
+        raise c.refuse(node, "`roll` of all axes at once", "Give axis=")
+    shifts = shift if is_tuple(shift) else (shift,)
+    axes = axes_given(c, node, len(view.extents), known(0) if axis is None else axis)
+    if len(shifts) != len(axes):
+        raise c.refuse(node, "`roll` with these shifts", "Give one for each axis")
+    by = {
+        d: integer_given(c, node, s, "a shift")
+        for d, s in zip(axes, shifts, strict=True)
+    }
+
+    def place(inner: OperationList, at: Sequence[Scalar]) -> list[Scalar]:
+        return [
+            apply(
+                inner,
+                np.remainder,
+                [integers(inner, "sub", i, by[d]), view.extents[d]],
+            )
+            if d in by
+            else i
+            for d, i in enumerate(at)
+        ]
+
+    return rearranged(c.b, view, view.extents, place)
+
+
+def _repeated(
+    c: Context, node: ast.AST, array: Bound, repeats: Bound, axis: Bound = None
+) -> Bound:
+    view = in_memory(c.b, array_given(c, node, array))
+    count = integer_given(c, node, repeats, "the number of repeats")
+    if axis is None:
+        view = _raveled(c, node, view)
+    d = 0 if axis is None else axis_given(c, node, len(view.extents), axis)
+    extents = list(view.extents)
+    extents[d] = integers(c.b, "mul", extents[d], count)
+
+    def place(inner: OperationList, at: Sequence[Scalar]) -> list[Scalar]:
+        whole = [*at]
+        whole[d] = integers(inner, "floordiv", at[d], count)
+        return whole
+
+    return rearranged(c.b, view, tuple(extents), place)
+
+
+def _tiled(c: Context, node: ast.AST, array: Bound, reps: Bound) -> Bound:
+    counts = shape_given(c, node, reps)
+    view = in_memory(c.b, lazy(number_or_array(c, node, array)))
+    rank = max(len(counts), len(view.extents))
+    own = (known(1),) * (rank - len(view.extents)) + view.extents
+    many = (known(1),) * (rank - len(counts)) + counts
+    pairs = zip(own, many, strict=True)
+    extents = tuple(integers(c.b, "mul", e, n) for e, n in pairs)
+    skipped = rank - len(view.extents)
+
+    def place(inner: OperationList, at: Sequence[Scalar]) -> list[Scalar]:
+        pairs = zip(at[skipped:], view.extents, strict=True)
+        return [apply(inner, np.remainder, [i, e]) for i, e in pairs]
+
+    return rearranged(c.b, view, extents, place)
+
+
+def joined(
+    c: Context, node: ast.AST, arrays: Sequence[Any], axis: Bound, dtype: Any = None
+) -> View:
+    """A new array of arrays one behind the other."""
+    wholes = [lazy(array_given(c, node, a)) for a in arrays]
+    if not wholes:
+        raise c.refuse(node, "no arrays to join", "Give at least one")
+    rank = len(wholes[0].extents)
+    if any(len(w.extents) != rank for w in wholes) or not rank:
+        raise c.wrong(node, "joining", list(arrays), "Give arrays of one rank")
+    d = axis_given(c, node, rank, axis)
+    total = known(0)
+    for whole in wholes:
+        total = integers(c.b, "add", total, whole.extents[d])
+    kind = dtype or np.result_type(*(w.dtype for w in wholes))
+    first = wholes[0].extents
+    made = allocated(c.b, kind, (*first[:d], total, *first[d + 1 :]))
+    start = known(0)
+    for whole in wholes:
+        size = whole.extents[d]
+        parts = [Part(known(0), e, 1) for e in made.extents]
+        parts[d] = Part(start, size, 1)
+        if any(
+            x.mixed() == 1 and y.mixed() != 1
+            for n, (x, y) in enumerate(zip(whole.extents, first, strict=True))
+            if n != d
+        ):
+            raise c.wrong(node, "joining", list(arrays), "Give equal other extents")
+        assign(c.b, whole, viewed(c, made, parts))
+        start = integers(c.b, "add", start, size)
+    return made
+
+
+def _arrays(c: Context, node: ast.AST, arrays: Bound) -> list[Any]:
+    """The arrays of a tuple; numbers become arrays of one element."""
+    if not is_tuple(arrays):
+        raise c.wrong(node, "joining arrays", [arrays], "Give a tuple of arrays")
+    return [number_or_array(c, node, part) for part in arrays]
+
+
+def _with_rank(array: Any, rank: int) -> Lazy:
+    """An array with extents of 1 before it, as NumPy's ``atleast_1d`` and ``2d``."""
+    whole = lazy(array)
+    extents = (known(1),) * max(0, rank - len(whole.extents)) + whole.extents
+    return stretched(whole, extents)
+
+
+def _concatenated(
+    c: Context, node: ast.AST, arrays: Bound, axis: Bound = None
+) -> Bound:
+    axis = known(0) if axis is None else axis
+    return joined(c, node, _arrays(c, node, arrays), axis)
+
+
+def _stacked(c: Context, node: ast.AST, arrays: Bound, axis: Bound = None) -> Bound:
+    given = _arrays(c, node, arrays)
+    added = known(0) if axis is None else axis
+    wholes = [with_axes_at(c, node, part, added) for part in given]
+    return joined(c, node, wholes, added)
+
+
+def with_axes_at(c: Context, node: ast.AST, array: Any, axis: Bound) -> Array:
+    if isinstance(array, Scalar):
+        return stretched(lazy(array), (known(1),))
+    return _expanded(c, node, array, axis)
+
+
+def _side_by_side(c: Context, node: ast.AST, arrays: Bound) -> Bound:
+    """``hstack``."""
+    wholes = [_with_rank(part, 1) for part in _arrays(c, node, arrays)]
+    return joined(c, node, wholes, known(min(1, len(wholes[0].extents) - 1)))
+
+
+def _on_top(c: Context, node: ast.AST, arrays: Bound) -> Bound:
+    """``vstack``."""
+    wholes = [_with_rank(part, 2) for part in _arrays(c, node, arrays)]
+    return joined(c, node, wholes, known(0))
+
+
+def _columns(c: Context, node: ast.AST, arrays: Bound) -> Bound:
+    """``column_stack``."""
+    wholes = [
+        _with_rank(part, 2).permuted((1, 0))
+        if len(lazy(part).extents) < 2
+        else lazy(part)
+        for part in _arrays(c, node, arrays)
+    ]
+    return joined(c, node, wholes, known(1))
+
+
+def _appended(
+    c: Context, node: ast.AST, array: Bound, values: Bound, axis: Bound = None
+) -> Bound:
+    given = [number_or_array(c, node, part) for part in (array, values)]
+    if axis is not None:
+        return joined(c, node, given, axis)
+    flat = [_raveled(c, node, _with_rank(part, 1)) for part in given]
+    return joined(c, node, flat, known(0))
+
+
+def _padded(
+    c: Context,
+    node: ast.AST,
+    array: Bound,
+    pad_width: Bound,
+    mode: Bound = "constant",
+    *,
+    constant_values: Bound = None,
+) -> Bound:
+    whole = lazy(array_given(c, node, array))
+    if constant_given(c, node, mode, "mode=") != "constant":
+        raise c.refuse(node, "this mode of `pad`", "Pad with a constant")
+    rank = len(whole.extents)
+    pairs = _widths(c, node, pad_width, rank)
+    total = [
+        integers(c.b, "add", e, integers(c.b, "add", low, high))
+        for e, (low, high) in zip(whole.extents, pairs, strict=True)
+    ]
+    made = allocated(c.b, whole.dtype, tuple(total))
+    number = known(0) if constant_values is None else constant_values
+    fill(c.b, made, number_given(c, node, number))
+    parts = [Part(low, e, 1) for (low, _), e in zip(pairs, whole.extents, strict=True)]
+    assign(c.b, whole, viewed(c, made, parts))
+    return made
+
+
+def _widths(c: Context, node: ast.AST, given: Bound, rank: int) -> list[Any]:
+    def width(value: Bound) -> Scalar:
+        return integer_given(c, node, value, "a width")
+
+    if not is_tuple(given):
+        return [(width(given), width(given))] * rank
+    if not any(is_tuple(part) for part in given):
+        if len(given) == 1:
+            given = (given[0], given[0])
+        if len(given) == 2:
+            return [(width(given[0]), width(given[1]))] * rank
+    elif len(given) in (1, rank) and all(is_tuple(p) and len(p) == 2 for p in given):
+        pairs = [(width(low), width(high)) for low, high in given]
+        return pairs * (rank if len(pairs) == 1 else 1)
+    raise c.refuse(node, "these widths", "Give a pair for each axis")
+
+
+def _converted(
+    c: Context, node: ast.AST, value: Bound, dtype: Bound = None, *, copy: Bound = None
+) -> Bound:
+    """``np.array``: a new array of an array, or of numbers in nested lists."""
+    del copy
+    if isinstance(value, View | Lazy):
+        kind = dtype_given(c, node, dtype, value.dtype)
+        return copied(c.b, value, kind)
+    if isinstance(value, Scalar):
+        kind = dtype_given(c, node, dtype, np.dtype(_dtype(value)))
+        made = allocated(c.b, kind, ())
+        made.put(c.b, (), value)
+        return made
+    if not is_tuple(value) or not value:
+        raise c.wrong(node, "`array`", [value], "Give lists of numbers")
+    if any(isinstance(part, View | Lazy) for part in value):
+        made = _stacked(c, node, value)
+        return made if dtype is None else _converted(c, node, made, dtype)
+    shape, numbers = _nested(c, node, value)
+    kind = np.result_type(*map(_dtype, numbers))
+    made = allocated(c.b, dtype_given(c, node, dtype, kind), tuple(map(known, shape)))
+    for place, number in zip(np.ndindex(*shape), numbers, strict=True):
+        made.put(c.b, [known(n) for n in place], number)
+    return made
+
+
+def _dtype(number: Scalar) -> np.dtype[Any]:
+    return dtype_of(number.kind)
+
+
+def _nested(c: Context, node: ast.AST, value: Bound) -> tuple[list[int], list[Scalar]]:
+    if not is_tuple(value):
+        return [], [number_given(c, node, value)]
+    parts = [_nested(c, node, part) for part in value]
+    if not parts or any(shape != parts[0][0] for shape, _ in parts):
+        raise c.refuse(node, "lists of different lengths", "Make a rectangle of them")
+    return [len(parts), *parts[0][0]], [n for _, own in parts for n in own]
+
+
+def _unchanged(c: Context, node: ast.AST, value: Bound, dtype: Bound = None) -> Bound:
+    """``asarray``."""
+    if isinstance(value, View | Lazy):
+        kind = dtype_given(c, node, dtype, value.dtype)
+        return value if kind == value.dtype else copied(c.b, value, kind)
+    return _converted(c, node, value, dtype)
+
+
+FUNCTIONS: dict[Any, Rule] = {
+    np.reshape: _reshaped,
+    np.ravel: _raveled,
+    flattened: flattened,
+    np.squeeze: _squeezed,
+    np.expand_dims: _expanded,
+    np.broadcast_to: _broadcast_to,
+    np.transpose: _transposed,
+    np.swapaxes: _swapped,
+    np.moveaxis: _moved,
+    np.flip: _flipped,
+    np.flipud: _flipped_along(0),
+    np.fliplr: _flipped_along(1),
+    np.roll: _rolled,
+    np.repeat: _repeated,
+    np.tile: _tiled,
+    np.concatenate: _concatenated,
+    np.stack: _stacked,
+    np.hstack: _side_by_side,
+    np.vstack: _on_top,
+    np.column_stack: _columns,
+    np.append: _appended,
+    np.pad: _padded,
+    np.array: _converted,
+    np.asarray: _unchanged,
+}
