@@ -233,3 +233,33 @@ def test_views_of_arrays_whose_strides_only_a_call_knows():
                 assert (a == b.ravel()).all(), target
             with pytest.raises(errors.ShapesDisagree):
                 f(a, grid[:2, :3])
+
+
+PART = """
+func.func @f(%A: memref<6x8xi64>) {
+  %v = memref.subview %A[1, 0] [3, 8] [1, 1]
+    : memref<6x8xi64> to memref<3x8xi64, strided<[8, 1], offset: 8>>
+  %w = memref.collapse_shape %v [[0, 1]]
+    : memref<3x8xi64, strided<[8, 1], offset: 8>>
+      into memref<24xi64, strided<[1], offset: 8>>
+  affine.for %i = 0 to 24 {
+    %x = affine.load %w[%i] : memref<24xi64, strided<[1], offset: 8>>
+    %y = arith.addi %x, %x : i64
+    affine.store %y, %TO[%i] : memref<24xi64, strided<[1], offset: 8>>
+  }
+  return
+}"""
+
+
+def test_a_collapsed_part_of_a_buffer_is_known_cell_by_cell():
+    a = np.arange(48).reshape(6, 8)
+    for target in ALL:
+        found = a.copy()
+        gcg.compile(PART.replace("%TO", "%w"), target=target).f(found)
+        expected = a.copy()
+        expected[1:4] *= 2
+        assert np.array_equal(found, expected)
+    for index, threads in {"%i": 32, "(%i + 1) mod 24": 1}.items():
+        text = PART.replace("%TO[%i]", f"%w[{index}]")
+        source = gcg.compile(text, target="sim").source("f")
+        assert f"(1, 1, 1), ({threads}, 1, 1)" in source

@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
+from math import prod
 
 from gpucodegen.dialects.shared.integer_ranges import HALF, range_of_value
 from gpucodegen.dialects.shared.memory import MemorySpace, meaning
@@ -153,6 +154,7 @@ class View:
     ``offsets`` and ``strides`` map an index of the view to one of the base, dimension
     by dimension in ``kept``; None when the relation has no affine form.
     ``groups``: extents of the dimensions of the view that are one of the base each.
+    ``splits``: extents of the dimensions of the base that are one of the view each.
     """
 
     base: Value
@@ -160,12 +162,16 @@ class View:
     strides: tuple[int, ...] = ()
     kept: tuple[int, ...] = ()
     groups: tuple[tuple[int, ...], ...] = ()
+    splits: tuple[tuple[int, ...], ...] = ()
 
     def base_indices(self, indices: Sequence[Text], rank: int) -> tuple[Text, ...]:
         """Indices into the base of the cell at ``indices`` of the view."""
         if self.groups:
             remaining = iter(indices)
             return tuple(_flat(group, remaining) for group in self.groups)
+        if self.splits:
+            pairs = zip(self.splits, indices, strict=True)
+            return tuple(chain.from_iterable(_coordinates(*pair) for pair in pairs))
         if self.offsets is None:
             return (None,) * rank
         result = list(self.offsets)
@@ -192,6 +198,23 @@ def _flat(extents: Sequence[int], indices: Iterator[Text]) -> Text:
         index = next(indices)
         flat = _shifted(index, extent, flat) if flat != "0" else index
     return flat
+
+
+def _coordinates(extents: Sequence[int], index: Text) -> Iterator[Text]:
+    """The indices of the cell at a row-major index; the first extent is not needed.
+
+    >>> list(_coordinates((3, 4, 5), "i"))
+    ['floor((i)/20)', '(floor((i)/5) mod 4)', '((i) mod 5)']
+    >>> list(_coordinates((7,), "i + 1"))
+    ['i + 1']
+    """
+    for position, extent in enumerate(extents):
+        below = prod(extents[position + 1 :])
+        if index is None or len(extents) == 1:
+            yield index
+            continue
+        part = f"({index})" if below == 1 else f"floor(({index})/{below})"
+        yield part if position == 0 else f"({part} mod {extent})"
 
 
 _OUTSIDE = Value(NoneType(), "outside")

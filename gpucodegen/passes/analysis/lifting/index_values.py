@@ -218,6 +218,18 @@ def _unknown(op: Operation, env: Environment, definitions: Definitions) -> View:
     return View(op.operands[0])
 
 
+def _collapsed_view(op: Operation, env: Environment, definitions: Definitions) -> View:
+    """A view whose dimensions are several of another view each, of known extents."""
+    del env, definitions
+    base = op.operands[0]
+    shape = base.type.shape if isinstance(base.type, MemRefType) else ()
+    groups = groups_of(op.attributes.get("reassociation"))
+    splits = [tuple(shape[d] for d in group) for group in groups]
+    if any(None in split[1:] for split in splits):
+        return View(base)
+    return View(base, splits=tuple(tuple(n or 0 for n in split) for split in splits))
+
+
 DYNAMIC_SENTINEL = -(2**63)
 
 
@@ -287,7 +299,7 @@ _VIEW_MAKERS: dict[str, Callable[[Operation, Environment, Definitions], View]] =
     "memref.reinterpret_cast": _unknown,
     "memref.extract_strided_metadata": _unknown,
     "memref.expand_shape": _unknown,
-    COLLAPSE: _unknown,
+    COLLAPSE: _collapsed_view,
 }
 
 _TURNING = frozenset({"memref.cast", ALIGNED, "memref.transpose"})
