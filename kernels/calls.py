@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
-from typing import Any, ParamSpec, Protocol
+from typing import Any, ParamSpec, Protocol, TypedDict, Unpack
 
 from gpucodegen import api, errors
 from gpucodegen.calls.foreign_arrays import OWN, Library, Memory
@@ -57,8 +57,19 @@ MAX_CALLS = 1024
 MAX_TEXTS = 512
 """Number of texts whose compiled programs are cached."""
 View = Callable[[Memory], Memory]
-GivenSchedule = Schedule | str | None
-"""The steps of a function, as a value or as text; None: the compiler's."""
+
+
+class How(TypedDict, total=False):
+    """How a ready-made operation is compiled.
+
+    ``tune``: time schedules before the first call of a form.  ``schedule``: the steps
+    of its function, as a value or as text; None: the compiler's.
+    """
+
+    tune: bool
+    schedule: Schedule | str | None
+
+
 Key = tuple[str, str, str, bool, Schedule | None]
 """All that decides over a call's kernel beside its operands."""
 
@@ -200,8 +211,7 @@ class Kernel:
         *options: Any,
         numbers: Sequence[Any] = (),
         precision: str = "ieee",
-        tune: bool = False,
-        schedule: GivenSchedule = None,
+        **how: Unpack[How],
     ) -> Any:
         """The result for operands; ``out`` is its destination, or None.
 
@@ -209,7 +219,12 @@ class Kernel:
         ``precision`` its compilation. ``tune``: the first call of a form tunes it,
         unless an earlier process did. ``schedule``: the steps of its function.
         """
-        steps = parse(schedule) if isinstance(schedule, str) else schedule
+        if how.keys() - How.__annotations__.keys():
+            unknown = next(iter(how.keys() - How.__annotations__.keys()))
+            message = f"{self.name}() got an unexpected keyword argument {unknown!r}"
+            raise TypeError(message)
+        steps, tune = how.get("schedule"), how.get("tune", False)
+        steps = parse(steps) if isinstance(steps, str) else steps
         key = repr(options), target, precision, tune, steps
         if out is None:
             done = self.last.get(key, no_fast_path)(*operands)

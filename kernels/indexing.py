@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import operator
 from math import isfinite
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory, require_rank
-from gpucodegen.kernels.calls import GivenSchedule, Kernel, Recipe
+from gpucodegen.kernels.calls import How, Kernel, Recipe
 from gpucodegen.kernels.elements import F64, I64, INDEX, Element, element_of
 from gpucodegen.kernels.function_text import Memref, Text
 from gpucodegen.kernels.merged_axes import around, axis_of
@@ -25,8 +25,7 @@ def take(
     *,
     out: Any = None,
     target: str = "auto",
-    tune: bool = False,
-    schedule: GivenSchedule = None,
+    **how: Unpack[How],
 ) -> Any:
     """The elements, or rows, at indices along an axis, as ``np.take``.
 
@@ -39,7 +38,7 @@ def take(
     array([[3, 1, 3],
            [6, 4, 6]])
     """
-    return TAKE((x, indices), out, target, axis, tune=tune, schedule=schedule)
+    return TAKE((x, indices), out, target, axis, **how)
 
 
 def scatter_add(
@@ -50,8 +49,7 @@ def scatter_add(
     *,
     out: Any = None,
     target: str = "auto",
-    tune: bool = False,
-    schedule: GivenSchedule = None,
+    **how: Unpack[How],
 ) -> Any:
     """A copy of an array with updates added at indices along an axis.
 
@@ -65,19 +63,11 @@ def scatter_add(
     >>> scatter_add(np.zeros(3), np.array([0, 2, 0]), np.array([1.0, 2.0, 3.0]))
     array([4., 0., 2.])
     """
-    return SCATTER(
-        (x, indices, updates), out, target, axis, target, tune=tune, schedule=schedule
-    )
+    return SCATTER((x, indices, updates), out, target, axis, target, **how)
 
 
 def bincount(
-    x: Any,
-    length: int,
-    *,
-    out: Any = None,
-    target: str = "auto",
-    tune: bool = False,
-    schedule: GivenSchedule = None,
+    x: Any, length: int, *, out: Any = None, target: str = "auto", **how: Unpack[How]
 ) -> Any:
     """The count of each of 0, 1, ..., ``length`` - 1 among integers, as int64.
 
@@ -87,15 +77,7 @@ def bincount(
     >>> bincount(np.array([1, 3, 1]), 4)
     array([0, 2, 0, 1])
     """
-    return BINCOUNT(
-        (x,),
-        out,
-        target,
-        _length("length", length),
-        target,
-        tune=tune,
-        schedule=schedule,
-    )
+    return BINCOUNT((x,), out, target, _length("length", length), target, **how)
 
 
 def histogram(
@@ -105,8 +87,7 @@ def histogram(
     *,
     out: Any = None,
     target: str = "auto",
-    tune: bool = False,
-    schedule: GivenSchedule = None,
+    **how: Unpack[How],
 ) -> Any:
     """The count of numbers in equal bins, as int64: ``np.histogram(...)[0]``.
 
@@ -120,17 +101,7 @@ def histogram(
     array([2, 2])
     """
     low, high = _ends(range)
-    return HISTOGRAM(
-        (x,),
-        out,
-        target,
-        _length("bins", bins),
-        low,
-        high,
-        target,
-        tune=tune,
-        schedule=schedule,
-    )
+    return HISTOGRAM((x,), out, target, _length("bins", bins), low, high, target, **how)
 
 
 def _length(name: str, wish: object) -> int:

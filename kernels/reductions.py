@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 from gpucodegen.kernels import reduction_calls
-from gpucodegen.kernels.calls import GivenSchedule, Kernel, described
+from gpucodegen.kernels.calls import How, Kernel, described
 from gpucodegen.kernels.reduction_calls import Axes
 
 
@@ -17,10 +17,9 @@ def _over_axes(kernel: Kernel):  # noqa: ANN202 - it infers what would say the s
         keepdims: bool = False,
         out: Any = None,
         target: str = "auto",
-        tune: bool = False,
-        schedule: GivenSchedule = None,
+        **how: Unpack[How],
     ) -> Any:
-        return kernel((x,), out, target, axis, keepdims, tune=tune, schedule=schedule)
+        return kernel((x,), out, target, axis, keepdims, **how)
 
     return described(call)
 
@@ -56,12 +55,9 @@ def _total(kernel: Kernel):  # noqa: ANN202 - it infers what would say the signa
         keepdims: bool = False,
         out: Any = None,
         target: str = "auto",
-        tune: bool = False,
-        schedule: GivenSchedule = None,
+        **how: Unpack[How],
     ) -> Any:
-        return kernel(
-            (x,), out, target, axis, keepdims, dtype, tune=tune, schedule=schedule
-        )
+        return kernel((x,), out, target, axis, keepdims, dtype, **how)
 
     return described(call)
 
@@ -162,12 +158,9 @@ def _spread(kernel: Kernel):  # noqa: ANN202 - it infers what would say the sign
         keepdims: bool = False,
         out: Any = None,
         target: str = "auto",
-        tune: bool = False,
-        schedule: GivenSchedule = None,
+        **how: Unpack[How],
     ) -> Any:
-        return kernel(
-            (x,), out, target, axis, keepdims, ddof, tune=tune, schedule=schedule
-        )
+        return kernel((x,), out, target, axis, keepdims, ddof, **how)
 
     return described(call)
 

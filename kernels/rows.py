@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 from gpucodegen import errors
 from gpucodegen.kernels import row_text
 from gpucodegen.kernels.arrays import Memory, require_rank, require_shape
-from gpucodegen.kernels.calls import GivenSchedule, Kernel, Recipe, described
+from gpucodegen.kernels.calls import How, Kernel, Recipe, described
 from gpucodegen.kernels.elements import Element, element_of, wished
 from gpucodegen.kernels.function_text import Operand, Text
 from gpucodegen.kernels.merged_axes import axis_of
@@ -18,13 +18,7 @@ from gpucodegen.kernels.scalar_text import Value
 
 
 def softmax(
-    x: Any,
-    axis: int = -1,
-    *,
-    out: Any = None,
-    target: str = "auto",
-    tune: bool = False,
-    schedule: GivenSchedule = None,
+    x: Any, axis: int = -1, *, out: Any = None, target: str = "auto", **how: Unpack[How]
 ) -> Any:
     """The exponentials along an axis over their sum, as ``scipy.special.softmax``.
 
@@ -35,17 +29,11 @@ def softmax(
     >>> softmax(np.array([[1000.0, 1000.0]]))
     array([[0.5, 0.5]])
     """
-    return SOFTMAX((x,), out, target, axis, tune=tune, schedule=schedule)
+    return SOFTMAX((x,), out, target, axis, **how)
 
 
 def log_softmax(
-    x: Any,
-    axis: int = -1,
-    *,
-    out: Any = None,
-    target: str = "auto",
-    tune: bool = False,
-    schedule: GivenSchedule = None,
+    x: Any, axis: int = -1, *, out: Any = None, target: str = "auto", **how: Unpack[How]
 ) -> Any:
     """The logarithm of `softmax`, computed directly; types are the same.
 
@@ -53,7 +41,7 @@ def log_softmax(
     >>> log_softmax(np.array([0.0, -1000.0]))
     array([    0., -1000.])
     """
-    return LOG_SOFTMAX((x,), out, target, axis, tune=tune, schedule=schedule)
+    return LOG_SOFTMAX((x,), out, target, axis, **how)
 
 
 def _prepare_softmax(
@@ -111,10 +99,9 @@ def _cumulative(kernel: Kernel):  # noqa: ANN202 - it infers what would say the 
         dtype: Any = None,
         out: Any = None,
         target: str = "auto",
-        tune: bool = False,
-        schedule: GivenSchedule = None,
+        **how: Unpack[How],
     ) -> Any:
-        return kernel((x,), out, target, axis, dtype, tune=tune, schedule=schedule)
+        return kernel((x,), out, target, axis, dtype, **how)
 
     return described(call)
 
@@ -153,8 +140,7 @@ def layer_norm(
     *,
     out: Any = None,
     target: str = "auto",
-    tune: bool = False,
-    schedule: GivenSchedule = None,
+    **how: Unpack[How],
 ) -> Any:
     """``(x - mean) / sqrt(var + eps) * weight + bias`` over the last axes, as torch's.
 
@@ -169,9 +155,7 @@ def layer_norm(
     """
     operands, has = _with_parameters((x,), weight, bias)
     options = "layer_norm", _extents(normalized_shape), *has, _epsilon(eps)
-    return NORMS["layer_norm"](
-        operands, out, target, *options, tune=tune, schedule=schedule
-    )
+    return NORMS["layer_norm"](operands, out, target, *options, **how)
 
 
 def rms_norm(
@@ -182,8 +166,7 @@ def rms_norm(
     *,
     out: Any = None,
     target: str = "auto",
-    tune: bool = False,
-    schedule: GivenSchedule = None,
+    **how: Unpack[How],
 ) -> Any:
     """``x / sqrt(mean(x * x) + eps) * weight`` over the last axes, as torch's.
 
@@ -198,9 +181,7 @@ def rms_norm(
     operands, has = _with_parameters((x,), weight, None)
     epsilon = None if eps is None else _epsilon(eps)
     options = "rms_norm", _extents(normalized_shape), *has, epsilon
-    return NORMS["rms_norm"](
-        operands, out, target, *options, tune=tune, schedule=schedule
-    )
+    return NORMS["rms_norm"](operands, out, target, *options, **how)
 
 
 def batch_norm(
@@ -214,8 +195,7 @@ def batch_norm(
     axis: int = 1,
     out: Any = None,
     target: str = "auto",
-    tune: bool = False,
-    schedule: GivenSchedule = None,
+    **how: Unpack[How],
 ) -> Any:
     """``(x - mean) / sqrt(var + eps) * weight + bias`` per channel, for inference.
 
@@ -230,9 +210,7 @@ def batch_norm(
     """
     operands, has = _with_parameters((x, running_mean, running_var), weight, bias)
     options = *has, _epsilon(eps), axis
-    return NORMS["batch_norm"](
-        operands, out, target, *options, tune=tune, schedule=schedule
-    )
+    return NORMS["batch_norm"](operands, out, target, *options, **how)
 
 
 def _with_parameters(

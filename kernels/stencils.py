@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import operator
 from itertools import product
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory, require_rank
-from gpucodegen.kernels.calls import GivenSchedule, Kernel, Recipe
+from gpucodegen.kernels.calls import How, Kernel, Recipe
 from gpucodegen.kernels.elements import INDEX, element_of
 from gpucodegen.kernels.function_text import Memref, Text
 
@@ -25,8 +25,7 @@ def stencil(
     *,
     out: Any = None,
     target: str = "auto",
-    tune: bool = False,
-    schedule: GivenSchedule = None,
+    **how: Unpack[How],
 ) -> Any:
     """A grid after ``steps``; each makes every inner element a sum of neighbours.
 
@@ -50,9 +49,7 @@ def stencil(
     taps = np.asarray(weights.get() if hasattr(weights, "get") else weights)
     options = taps.shape, tuple(taps.ravel().tolist()), count > 0, count % 2
     numbers = [(count - 1) // 2] if count else []
-    return STENCIL(
-        (x,), out, target, *options, numbers=numbers, tune=tune, schedule=schedule
-    )
+    return STENCIL((x,), out, target, *options, numbers=numbers, **how)
 
 
 def _count(wish: object) -> int:

@@ -10,12 +10,11 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen.commands.inputs import (
-    add_arch_option,
     add_input_options,
     add_json_option,
-    add_schedule_option,
-    given_schedules,
+    add_program_options,
     modules,
+    program_of,
     reported_failures,
     write_records,
 )
@@ -28,27 +27,17 @@ if TYPE_CHECKING:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     add_input_options(parser)
-    parser.add_argument("--target", choices=names(), default="cpu")
-    parser.add_argument("--entry", default="", help="only this function")
-    add_arch_option(parser)
-    add_schedule_option(parser)
+    add_program_options(parser, names())
     add_json_option(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Print kernels and host program of each function."""
-    from gpucodegen.api import compile as compile_module
-
     records: list[dict[str, Any]] = []
     with reported_failures() as failures:
         for module in modules(options, failures):
             with failures.reported():
-                program = compile_module(
-                    module,
-                    target=options.target,
-                    arch=options.arch,
-                    schedule=given_schedules(options),
-                )
+                program = program_of(module, options)
                 names = [options.entry] if options.entry else program.names
                 found: list[dict[str, Any]] = []
                 for name in names:

@@ -23,6 +23,7 @@ from gpucodegen.parser import parse_module, split_input
 from gpucodegen.tiling.machine.gpu.devices import MULTIPROCESSORS
 
 if TYPE_CHECKING:
+    from gpucodegen.program import Program
     from gpucodegen.schedule.steps import Schedule
 
 STDIN = "-"
@@ -99,6 +100,22 @@ def given_schedules(options: argparse.Namespace) -> dict[str, Schedule]:
     from gpucodegen.schedule.steps import parse_all
 
     return parse_all(read_text(options.schedule)) if options.schedule else {}
+
+
+def add_program_options(parser: HasOptions, targets: Sequence[str]) -> None:
+    """The target and its architecture, the function, and its schedule."""
+    parser.add_argument("--target", choices=targets, default="cpu")
+    parser.add_argument("--entry", default="", help="only this function")
+    add_arch_option(parser)
+    add_schedule_option(parser)
+
+
+def program_of(module: Module, options: argparse.Namespace, **more: Any) -> Program:
+    """The module compiled as these options say."""
+    from gpucodegen.api import compile as compile_module
+
+    given: dict[str, Any] = {"target": options.target, "arch": options.arch, **more}
+    return compile_module(module, schedule=given_schedules(options), **given)
 
 
 def add_json_option(parser: HasOptions) -> None:

@@ -21,8 +21,8 @@ from gpucodegen.commands.inputs import (
     add_input_options,
     add_json_option,
     add_schedule_option,
-    given_schedules,
     modules,
+    program_of,
     reported_failures,
     write_records,
 )
@@ -73,20 +73,12 @@ def run(options: argparse.Namespace) -> int:
     """Call the function and print its results."""
     import numpy as np
 
-    from gpucodegen.api import compile as compile_module
-
     records: list[dict[str, Any]] = []
     printed = redirect_stdout(sys.stderr) if options.json else nullcontext()
     with reported_failures() as failures:
         for module in modules(options, failures):
             with failures.reported():
-                program = compile_module(
-                    module,
-                    target=options.target,
-                    arch=options.arch,
-                    schedule=given_schedules(options),
-                    sanitize=options.sanitize,
-                )
+                program = program_of(module, options, sanitize=options.sanitize)
                 texts = [*options.arguments, *options.arg]
                 arguments = [argument(text) for text in texts]
                 before = [np.copy(value) for value in arguments]

@@ -47,7 +47,7 @@ def _integers(value: object) -> tuple[int, ...]:
     given = cast("Sequence[object]", value)
     found = tuple(one for one in given if isinstance(one, int))
     if len(found) != len(given):
-        raise TypeError(value)
+        raise TypeError(given)
     return found
 
 

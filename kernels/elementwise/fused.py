@@ -9,7 +9,7 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory
-from gpucodegen.kernels.calls import GivenSchedule, Kernel, Recipe
+from gpucodegen.kernels.calls import Kernel, Recipe
 from gpucodegen.kernels.elements import (
     BOOL,
     ELEMENTS,
@@ -27,6 +27,7 @@ from gpucodegen.kernels.elementwise.expressions import (
 from gpucodegen.kernels.function_text import Memref, Operand, Text
 from gpucodegen.kernels.merged_axes import Shape, merged
 from gpucodegen.kernels.scalar_text import Value
+from gpucodegen.schedule.steps import Schedule
 
 NUMBERS: dict[str, tuple[Element, complex]] = {
     "bool": (BOOL, True),
@@ -43,7 +44,7 @@ def elementwise(
     out: Any = None,
     target: str = "auto",
     tune: bool = False,
-    schedule: GivenSchedule = None,
+    schedule: Schedule | str | None = None,
     **operands: Any,
 ) -> Any:
     """The value of an expression for every element, in one pass over memory.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory
-from gpucodegen.kernels.calls import GivenSchedule, Kernel, Recipe
+from gpucodegen.kernels.calls import How, Kernel, Recipe
 from gpucodegen.kernels.elements import element_of
 from gpucodegen.kernels.function_text import Memref, Operand, Text
 from gpucodegen.kernels.merged_axes import axis_of
@@ -20,8 +20,7 @@ def transpose(
     *,
     out: Any = None,
     target: str = "auto",
-    tune: bool = False,
-    schedule: GivenSchedule = None,
+    **how: Unpack[How],
 ) -> Any:
     """An array with permuted axes, contiguous in new memory.
 
@@ -34,24 +33,17 @@ def transpose(
            [1, 4],
            [2, 5]])
     """
-    return TRANSPOSE((x,), out, target, axes, tune=tune, schedule=schedule)
+    return TRANSPOSE((x,), out, target, axes, **how)
 
 
-def copy(
-    x: Any,
-    *,
-    out: Any = None,
-    target: str = "auto",
-    tune: bool = False,
-    schedule: GivenSchedule = None,
-) -> Any:
+def copy(x: Any, *, out: Any = None, target: str = "auto", **how: Unpack[How]) -> Any:
     """A contiguous copy of an array with any strides.
 
     >>> import numpy as np
     >>> copy(np.arange(6)[::-2])
     array([5, 3, 1])
     """
-    return COPY((x,), out, target, tune=tune, schedule=schedule)
+    return COPY((x,), out, target, **how)
 
 
 def _order(wish: Sequence[int] | None, rank: int) -> list[int]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import inf, prod, sqrt
-from typing import Any
+from typing import Any, Unpack
 
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory, require_rank
-from gpucodegen.kernels.calls import GivenSchedule, Kernel, Recipe
+from gpucodegen.kernels.calls import How, Kernel, Recipe
 from gpucodegen.kernels.elements import BOOL, INDEX, Element, element_of
 from gpucodegen.kernels.function_text import Memref, Text
 from gpucodegen.kernels.products.matmul import one_element, spread
@@ -36,8 +36,7 @@ def scaled_dot_product_attention(
     out: Any = None,
     target: str = "auto",
     precision: Precision = "ieee",
-    tune: bool = False,
-    schedule: GivenSchedule = None,
+    **how: Unpack[How],
 ) -> Any:
     """``softmax(query @ key.T * scale + mask) @ value``, as torch's, without dropout.
 
@@ -60,14 +59,7 @@ def scaled_dot_product_attention(
     factor = None if scale is None else float(scale)
     operands = (query, key, value) + (() if attn_mask is None else (attn_mask,))
     return ATTENTION(
-        operands,
-        out,
-        target,
-        bool(is_causal),
-        factor,
-        precision=precision,
-        tune=tune,
-        schedule=schedule,
+        operands, out, target, bool(is_causal), factor, precision=precision, **how
     )
 
 

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, count, filterfalse
 from math import prod
-from typing import Any
+from typing import Any, Unpack
 
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory
-from gpucodegen.kernels.calls import GivenSchedule, Kernel, Recipe
+from gpucodegen.kernels.calls import How, Kernel, Recipe
 from gpucodegen.kernels.elements import Element
 from gpucodegen.kernels.function_text import Text
 from gpucodegen.kernels.merged_axes import axis_of
@@ -122,8 +122,7 @@ def einsum(
     out: Any = None,
     target: str = "auto",
     precision: Precision = "ieee",
-    tune: bool = False,
-    schedule: GivenSchedule = None,
+    **how: Unpack[How],
 ) -> Any:
     """Sums of products over axes named by letters, as ``np.einsum`` writes them.
 
@@ -144,15 +143,7 @@ def einsum(
     if not operands:
         hint = "Pass an array for each of its operands"
         raise errors.InvalidOption(name="subscripts", value=subscripts, hint=hint)
-    return EINSUM(
-        operands,
-        out,
-        target,
-        subscripts,
-        precision=precision,
-        tune=tune,
-        schedule=schedule,
-    )
+    return EINSUM(operands, out, target, subscripts, precision=precision, **how)
 
 
 def tensordot(
@@ -163,8 +154,7 @@ def tensordot(
     out: Any = None,
     target: str = "auto",
     precision: Precision = "ieee",
-    tune: bool = False,
-    schedule: GivenSchedule = None,
+    **how: Unpack[How],
 ) -> Any:
     """Sums of products over the last axes of ``a`` and the first of ``b``, or others.
 
@@ -175,9 +165,7 @@ def tensordot(
     >>> tensordot(np.ones((2, 3, 4)), np.ones((4, 3)), ([1, 2], [1, 0]))
     array([12., 12.])
     """
-    return TENSORDOT(
-        (a, b), out, target, axes, precision=precision, tune=tune, schedule=schedule
-    )
+    return TENSORDOT((a, b), out, target, axes, precision=precision, **how)
 
 
 def _refused(subscripts: str, hint: str) -> errors.InvalidOption:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, Unpack
 
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory, is_turned, require_rank
-from gpucodegen.kernels.calls import GivenSchedule, Kernel, Recipe, View
+from gpucodegen.kernels.calls import How, Kernel, Recipe, View
 from gpucodegen.kernels.elements import F64, Element, element_of, wished
 from gpucodegen.kernels.elementwise.functions import ACTIVATIONS
 from gpucodegen.kernels.function_text import Text
@@ -37,8 +37,7 @@ def matmul(
     out: Any = None,
     target: str = "auto",
     precision: Precision = "ieee",
-    tune: bool = False,
-    schedule: GivenSchedule = None,
+    **how: Unpack[How],
 ) -> Any:
     """``activation(alpha * a @ b + beta * c + bias)`` of arrays of one dtype.
 
@@ -75,15 +74,7 @@ def matmul(
             False,
             False,
         )
-        return MATMUL(
-            (a, b),
-            out,
-            target,
-            *options,
-            precision=precision,
-            tune=tune,
-            schedule=schedule,
-        )
+        return MATMUL((a, b), out, target, *options, precision=precision, **how)
     scales = [scale for scale, at in ((alpha, 1), (beta, 0)) if scale != at]
     if (c is None) != (beta == 0):
         hint = "Pass c with a beta that is not 0, or neither"
@@ -97,19 +88,12 @@ def matmul(
         *(transpose_a, transpose_b, *has, activation, dtype, alpha != 1, beta != 0),
         numbers=[*map(float, scales)],
         precision=precision,
-        tune=tune,
-        schedule=schedule,
+        **how,
     )
 
 
 def matvec(
-    a: Any,
-    x: Any,
-    *,
-    out: Any = None,
-    target: str = "auto",
-    tune: bool = False,
-    schedule: GivenSchedule = None,
+    a: Any, x: Any, *, out: Any = None, target: str = "auto", **how: Unpack[How]
 ) -> Any:
     """The products of matrices (..., m, n) and vectors (..., n), as ``np.matvec``.
 
@@ -119,17 +103,11 @@ def matvec(
     >>> matvec(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 1.0]))
     array([3., 7.])
     """
-    return MATVEC((a, x), out, target, "matvec", tune=tune, schedule=schedule)
+    return MATVEC((a, x), out, target, "matvec", **how)
 
 
 def vecdot(
-    x: Any,
-    y: Any,
-    *,
-    out: Any = None,
-    target: str = "auto",
-    tune: bool = False,
-    schedule: GivenSchedule = None,
+    x: Any, y: Any, *, out: Any = None, target: str = "auto", **how: Unpack[How]
 ) -> Any:
     """The sums of products along the last axes; nothing is conjugated.
 
@@ -137,7 +115,7 @@ def vecdot(
     >>> vecdot(np.array([[1.0, 2.0], [3.0, 4.0]]), np.array([1.0, 1.0]))
     array([3., 7.])
     """
-    return VECDOT((x, y), out, target, "vecdot", tune=tune, schedule=schedule)
+    return VECDOT((x, y), out, target, "vecdot", **how)
 
 
 @dataclass(frozen=True, slots=True)

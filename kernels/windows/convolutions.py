@@ -12,11 +12,11 @@ import operator
 from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory
-from gpucodegen.kernels.calls import GivenSchedule, Kernel, Recipe, described
+from gpucodegen.kernels.calls import How, Kernel, Recipe, described
 from gpucodegen.kernels.elements import Element
 from gpucodegen.kernels.products.matmul import Epilogue
 from gpucodegen.kernels.windows import texts
@@ -125,19 +125,12 @@ def _convolution(sides: int):  # noqa: ANN202 - it infers what would say the sig
         out: Any = None,
         target: str = "auto",
         precision: Precision = "ieee",
-        tune: bool = False,
-        schedule: GivenSchedule = None,
+        **how: Unpack[How],
     ) -> Any:
         operands = (x, w) if bias is None else (x, w, bias)
         options = strides, dilations, padding, groups, layout, activation
         return CONVOLUTIONS[sides](
-            operands,
-            out,
-            target,
-            *options,
-            precision=precision,
-            tune=tune,
-            schedule=schedule,
+            operands, out, target, *options, precision=precision, **how
         )
 
     return described(convolution)

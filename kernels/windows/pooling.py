@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 from math import prod
-from typing import Any
+from typing import Any, Unpack
 
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory, require_rank
-from gpucodegen.kernels.calls import GivenSchedule, Kernel, Recipe, described
+from gpucodegen.kernels.calls import How, Kernel, Recipe, described
 from gpucodegen.kernels.elements import REAL, element_of
 from gpucodegen.kernels.function_text import Text
 from gpucodegen.kernels.reduction_text import worst
@@ -35,11 +35,10 @@ def _largest(sides: int):  # noqa: ANN202 - it infers what would say the signatu
         layout: str = LAYOUTS[sides],
         out: Any = None,
         target: str = "auto",
-        tune: bool = False,
-        schedule: GivenSchedule = None,
+        **how: Unpack[How],
     ) -> Any:
         options = window, strides, dilations, padding, layout
-        return LARGEST[sides]((x,), out, target, *options, tune=tune, schedule=schedule)
+        return LARGEST[sides]((x,), out, target, *options, **how)
 
     return described(call)
 
@@ -68,11 +67,10 @@ def _mean(sides: int):  # noqa: ANN202 - it infers what would say the signature 
         layout: str = LAYOUTS[sides],
         out: Any = None,
         target: str = "auto",
-        tune: bool = False,
-        schedule: GivenSchedule = None,
+        **how: Unpack[How],
     ) -> Any:
         options = window, strides, 1, padding, layout, count_include_pad
-        return MEANS[sides]((x,), out, target, *options, tune=tune, schedule=schedule)
+        return MEANS[sides]((x,), out, target, *options, **how)
 
     return described(call)
 

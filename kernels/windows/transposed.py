@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory
-from gpucodegen.kernels.calls import GivenSchedule, Kernel, Recipe, described
+from gpucodegen.kernels.calls import How, Kernel, Recipe, described
 from gpucodegen.kernels.products.matmul import Epilogue
 from gpucodegen.kernels.windows import texts
 from gpucodegen.kernels.windows.forms import Form, checked
@@ -40,19 +40,12 @@ def _transposed(sides: int):  # noqa: ANN202 - it infers what would say the sign
         out: Any = None,
         target: str = "auto",
         precision: Precision = "ieee",
-        tune: bool = False,
-        schedule: GivenSchedule = None,
+        **how: Unpack[How],
     ) -> Any:
         options = strides, dilations, padding, output_padding, groups, layout
         operands = (x, w) if bias is None else (x, w, bias)
         return TRANSPOSED[sides](
-            operands,
-            out,
-            target,
-            *options,
-            precision=precision,
-            tune=tune,
-            schedule=schedule,
+            operands, out, target, *options, precision=precision, **how
         )
 
     return described(transposed_convolution)

@@ -18,10 +18,16 @@ def test_every_function_has_its_own_name_and_docstring(name: str) -> None:
     assert function.__name__ == function.__qualname__ == name
     assert re.search(rf"\b{name}\(", inspect.getdoc(function) or "")
     assert pickle.loads(pickle.dumps(function)) is function
-    shared = {"out", "target", "tune"}
-    assert shared <= {*inspect.signature(function).parameters}
+    parameters = {*inspect.signature(function).parameters}
+    assert {"out", "target"} <= parameters
+    assert parameters & {"how", "tune"}
     with pytest.raises(TypeError, match=rf"^{name}\(\)"):
         function()
+
+
+def test_an_option_that_does_not_exist_is_named() -> None:
+    with pytest.raises(TypeError, match=r"^softmax\(\) got an unexpected.*'tunes'"):
+        kernels.softmax([1.0], tunes=True)  # pyright: ignore[reportCallIssue]
 
 
 def test_defaults_depend_on_the_number_of_sides() -> None:

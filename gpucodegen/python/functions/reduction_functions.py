@@ -68,7 +68,56 @@ def _over(c: Context, node: ast.AST, array: Lazy, axis: Bound, keepdims: Bound) 
     return Over(axes, flag_given(c, node, keepdims, "keepdims="))
 
 
-def _reduced(reduction: Reduction) -> Rule:
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A call of a reduction with NumPy's arguments."""
+
+    c: Context
+    node: ast.AST
+    array: Bound
+    axis: Bound = None
+    dtype: Bound = None
+    keepdims: Bound = None
+
+    @property
+    def whole(self) -> Lazy:
+        return lazy(array_given(self.c, self.node, self.array))
+
+    @property
+    def over(self) -> Over:
+        return _over(self.c, self.node, self.whole, self.axis, self.keepdims)
+
+    def reduced(self, reduction: Reduction, whole: Lazy, dtype: Any = None) -> Bound:
+        return self.over.reduced(self.c.b, reduction, whole, dtype)
+
+    def kinds_of_mean(self) -> tuple[np.dtype[Any], np.dtype[Any]]:
+        """The dtype of the sum and that of the mean."""
+        wide, result = accumulator(self.whole.kind), result_of_mean(self.whole.kind)
+        if self.dtype is None:
+            return wide, result
+        wide = dtype_given(self.c, self.node, self.dtype, wide)
+        return wide, wide
+
+
+def _rule(compute: Callable[[Call], Bound]) -> Rule:
+    """A function of an array, ``axis=`` and ``keepdims=``."""
+
+    def rule(
+        c: Context,
+        node: ast.AST,
+        array: Bound,
+        axis: Bound = None,
+        *,
+        keepdims: Bound = None,
+    ) -> Bound:
+        return compute(Call(c, node, array, axis, keepdims=keepdims))
+
+    return rule
+
+
+def _rule_with_dtype(compute: Callable[[Call], Bound]) -> Rule:
+    """A function that takes ``dtype=``, too."""
+
     def rule(
         c: Context,
         node: ast.AST,
@@ -78,28 +127,23 @@ def _reduced(reduction: Reduction) -> Rule:
         *,
         keepdims: Bound = None,
     ) -> Bound:
-        whole = lazy(array_given(c, node, array))
-        kind = None if dtype is None else dtype_given(c, node, dtype, whole.dtype)
-        over = _over(c, node, whole, axis, keepdims)
-        return over.reduced(c.b, reduction, whole, kind)
+        return compute(Call(c, node, array, axis, dtype, keepdims))
 
     return rule
+
+
+def _reduced(reduction: Reduction) -> Rule:
+    def reduced(call: Call) -> Bound:
+        whole, dtype = call.whole, call.dtype
+        if dtype is not None:
+            dtype = dtype_given(call.c, call.node, dtype, whole.dtype)
+        return call.reduced(reduction, whole, dtype)
+
+    return _rule_with_dtype(reduced)
 
 
 def _without_dtype(reduction: Reduction) -> Rule:
-    full = _reduced(reduction)
-
-    def rule(
-        c: Context,
-        node: ast.AST,
-        array: Bound,
-        axis: Bound = None,
-        *,
-        keepdims: Bound = None,
-    ) -> Bound:
-        return full(c, node, array, axis, keepdims=keepdims)
-
-    return rule
+    return _rule(lambda call: call.reduced(reduction, call.whole))
 
 
 def accumulator(kind: Kind) -> np.dtype[Any]:
@@ -135,23 +179,10 @@ def _ratio(c: Context, node: ast.AST, total: Bound, count: Scalar) -> Bound:
     )
 
 
-def _mean(
-    c: Context,
-    node: ast.AST,
-    array: Bound,
-    axis: Bound = None,
-    dtype: Bound = None,
-    *,
-    keepdims: Bound = None,
-) -> Bound:
-    whole = lazy(array_given(c, node, array))
-    over = _over(c, node, whole, axis, keepdims)
-    wide = accumulator(whole.kind)
-    result = result_of_mean(whole.kind)
-    if dtype is not None:
-        wide = result = dtype_given(c, node, dtype, wide)
-    total = over.reduced(c.b, SUM, cast(whole, wide))
-    made = _ratio(c, node, total, over.count(c.b, whole))
+def _mean(call: Call) -> Bound:
+    c, whole, (wide, result) = call.c, call.whole, call.kinds_of_mean()
+    total = call.reduced(SUM, cast(whole, wide))
+    made = _ratio(c, call.node, total, call.over.count(c.b, whole))
     return _rounded(c, made, result)
 
 
@@ -161,17 +192,12 @@ def _variance(
     array: Bound,
     axis: Bound = None,
     dtype: Bound = None,
-    *,
     ddof: Bound = None,
     keepdims: Bound = None,
 ) -> Bound:
     """The mean of squared differences from the mean, with ``n - ddof`` as divisor."""
-    whole = lazy(array_given(c, node, array))
-    over = _over(c, node, whole, axis, keepdims)
-    wide = accumulator(whole.kind)
-    result = result_of_mean(whole.kind)
-    if dtype is not None:
-        wide = result = dtype_given(c, node, dtype, wide)
+    call = Call(c, node, array, axis, dtype, keepdims)
+    whole, over, (wide, result) = call.whole, call.over, call.kinds_of_mean()
     count = over.count(c.b, whole)
     total = Over(over.axes, keepdims=True).reduced(c.b, SUM, cast(whole, wide))
     average = in_memory(c.b, lazy(_ratio(c, node, total, count)))
@@ -199,20 +225,13 @@ def _deviation(c: Context, node: ast.AST, *given: Bound, **named: Bound) -> Boun
 def _place_of(reduction: Reduction) -> Rule:
     """``argmin`` and ``argmax``: the first such element, or the first NaN."""
 
-    def rule(
-        c: Context,
-        node: ast.AST,
-        array: Bound,
-        axis: Bound = None,
-        *,
-        keepdims: Bound = None,
-    ) -> Bound:
-        whole = lazy(array_given(c, node, array))
+    def place_of(call: Call) -> Bound:
+        c, node, whole = call.c, call.node, call.whole
         rank = len(whole.extents)
-        axes = (
-            tuple(range(rank)) if axis is None else (axis_given(c, node, rank, axis),)
-        )
-        over = Over(axes, flag_given(c, node, keepdims, "keepdims="))
+        axes = tuple(range(rank))
+        if call.axis is not None:
+            axes = (axis_given(c, node, rank, call.axis),)
+        over = Over(axes, flag_given(c, node, call.keepdims, "keepdims="))
         best = Over(axes, keepdims=True).reduced(c.b, reduction, whole)
         place: Lazy = lazy(known(0))
         for d in axes:
@@ -233,7 +252,7 @@ def _place_of(reduction: Reduction) -> Rule:
 
         return over.reduced(c.b, SMALLEST, composed(kind, extents, parts, body))
 
-    return rule
+    return _rule(place_of)
 
 
 def _running(ufunc: np.ufunc) -> Rule:
@@ -265,17 +284,9 @@ def _running(ufunc: np.ufunc) -> Rule:
     return rule
 
 
-def _count_nonzero(
-    c: Context,
-    node: ast.AST,
-    array: Bound,
-    axis: Bound = None,
-    *,
-    keepdims: Bound = None,
-) -> Bound:
-    whole = lazy(array_given(c, node, array))
-    over = _over(c, node, whole, axis, keepdims)
-    return over.reduced(c.b, SUM, cast(cast(whole, np.dtype(bool)), np.dtype("i8")))
+def _count_nonzero(call: Call) -> Bound:
+    is_there = cast(call.whole, np.dtype(bool))
+    return call.reduced(SUM, cast(is_there, np.dtype("i8")))
 
 
 def _range(c: Context, node: ast.AST, array: Bound, axis: Bound = None) -> Bound:
@@ -291,13 +302,13 @@ FUNCTIONS: dict[Any, Rule] = {
     **dict.fromkeys((np.max, np.amax), _without_dtype(LARGEST)),
     np.any: _without_dtype(reductions.ANY),
     np.all: _without_dtype(reductions.ALL),
-    np.mean: _mean,
+    np.mean: _rule_with_dtype(_mean),
     np.var: _variance,
     np.std: _deviation,
     np.argmin: _place_of(SMALLEST),
     np.argmax: _place_of(LARGEST),
     np.cumsum: _running(np.add),
     np.cumprod: _running(np.multiply),
-    np.count_nonzero: _count_nonzero,
+    np.count_nonzero: _rule(_count_nonzero),
     np.ptp: _range,
 }
