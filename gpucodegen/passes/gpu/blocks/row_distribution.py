@@ -174,13 +174,22 @@ def _sorted(
     ]
 
 
+Span = tuple[tuple[Index, ...], tuple[Index, ...], int]
+"""Lower bounds, upper bounds and step of a loop."""
+
+
 @dataclass(frozen=True, slots=True)
 class Element:
-    """An array element that a thread accesses in its ``slot``-th iterations."""
+    """An array element that a thread accesses in its ``slot``-th iterations.
+
+    ``span``: the range of the loop. Threads have the same iterations of two loops, and
+    as many, only if these have one range.
+    """
 
     memref: Value
     place: tuple[Index, ...]
     slot: int
+    span: Span
 
 
 Values = tuple[Value, ...]
@@ -230,17 +239,21 @@ class KeptElements:
     ) -> None:
         """Record a store: values that it may overlap become unknown."""
         self.dead.update(id(op) for op in self.pending.pop(element, ()))
-        self.note_write(element.memref, element.place)
+        self.note_write(element.memref, element)
         self.values[element] = values
         self.pending[element] = operations
 
-    def note_write(self, memref: Value, place: tuple[Index, ...] | None = None) -> None:
-        """Record a write to a buffer, at a place if that is known.
+    def note_write(self, memref: Value, element: Element | None = None) -> None:
+        """Record a write to a buffer, of an element if that is known.
 
-        Parallel iterations write to different elements at one place.
+        Parallel iterations of one range write to different elements at one place.
         """
         for other in list(self.values):
-            is_same = other.memref is memref and other.place == place
+            is_same = (
+                element is not None
+                and other.memref is memref
+                and (other.place, other.span) == (element.place, element.span)
+            )
             if not is_same and self._overlaps(other.memref, memref):
                 del self.values[other]
 
@@ -298,8 +311,9 @@ class Interleaved:
     """Emits bodies for several values of the variable ``along``.
 
     ``kept``: elements that earlier bodies left in registers; ``slot`` identifies the
-    iterations of a thread.  ``limits`` are >= 0 where the iterations exist: loads from
-    read-only buffers are always valid, others and stores are guarded.
+    iterations of a thread, and ``span`` their loop.  ``limits`` are >= 0 where the
+    iterations exist: loads from read-only buffers are always valid, others and stores
+    are guarded.
     """
 
     along: Value
@@ -307,6 +321,7 @@ class Interleaved:
     kept: KeptElements = field(default_factory=KeptElements)
     slot: int = 0
     limits: tuple[Index, ...] = ()
+    span: Span = ((), (), 1)
 
     def emit(self, b: Builder, body: Sequence[Operation], lanes: list[Lane]) -> None:
         """Append the body; ``lanes`` get its definitions."""
@@ -389,6 +404,7 @@ class Interleaved:
                 self.kept.position_of(substituted(i, known), self.along) for i in place
             ),
             self.slot,
+            self.span,
         )
 
 
@@ -557,7 +573,9 @@ class RowDistribution:
             own = totals[number * count : (number + 1) * count]
             lane.update(zip(row.befores, own, strict=True))
         along = self.varying(row)
-        iterations = Interleaved(along, self.definitions, self.kept, slot, limits)
+        span = row.lowers, row.uppers, row.step
+        given = along, self.definitions, self.kept, slot, limits, span
+        iterations = Interleaved(*given)
         iterations.emit(b, row.body, lanes)
         return [lane.get(v, v) for lane in lanes for v in row.afters]
 
