@@ -275,10 +275,11 @@ def _schedules(value: object) -> tuple[tuple[str, Schedule], ...]:
     >>> _schedules(s.schedule(s.vectorize()))[0][0]
     ''
     """
-    from gpucodegen.schedule.steps import Schedule, parse
-
     if value is None or value == ():
         return ()
+    from gpucodegen.schedule.steps import Schedule
+    from gpucodegen.schedule.text import parse
+
     is_by_name = isinstance(value, Mapping)
     given = cast("Mapping[object, object]", value) if is_by_name else {"": value}
     found: list[tuple[str, Schedule]] = []

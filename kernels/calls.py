@@ -29,7 +29,8 @@ from gpucodegen.kernels.arrays import (
     memory_module,
     require_shape,
 )
-from gpucodegen.schedule.steps import Schedule, parse
+from gpucodegen.schedule.steps import Schedule
+from gpucodegen.schedule.text import parse
 
 
 def tune_once(function: Function, arguments: tuple[Any, ...]) -> None:

@@ -97,7 +97,7 @@ def add_schedule_option(parser: HasOptions) -> None:
 
 def given_schedules(options: argparse.Namespace) -> dict[str, Schedule]:
     """The schedules of the file that the command line names."""
-    from gpucodegen.schedule.steps import parse_all
+    from gpucodegen.schedule.text import parse_all
 
     return parse_all(read_text(options.schedule)) if options.schedule else {}
 

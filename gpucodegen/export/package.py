@@ -103,12 +103,14 @@ EXCHANGED = {
 }
 LEFT_OUT = {
     "cpu": (
+        "schedule",
         "runtime.cuda",
         "intrinsics.cuda",
         *("intrinsics.direct_launch", "intrinsics.direct_layout"),
         "ptx",
     ),
     "cuda": (
+        "schedule",
         "intrinsics.cpu",
         "intrinsics.direct_launch",
         "intrinsics.direct_layout",

@@ -25,7 +25,6 @@ from gpucodegen.schedule.steps import (
     interchange,
     map_kernel,
     normalize_loops,
-    parse,
     peel,
     pipeline,
     privatize,
@@ -40,6 +39,7 @@ from gpucodegen.schedule.steps import (
     unroll_and_jam,
     vectorize,
 )
+from gpucodegen.schedule.text import parse, parse_all
 
 __all__ = [
     "Schedule",
@@ -52,6 +52,7 @@ __all__ = [
     "map_kernel",
     "normalize_loops",
     "parse",
+    "parse_all",
     "peel",
     "pipeline",
     "privatize",

@@ -8,7 +8,6 @@ that makes new loops says how these are called.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, cast
@@ -101,34 +100,34 @@ def schedule(*steps: Step) -> Schedule:
     """
     for step in steps:
         if not isinstance(step, Step):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise _invalid(step, "Pass steps, as tile('i', sizes=[32])")
+            raise invalid(step, "Pass steps, as tile('i', sizes=[32])")
     return Schedule(steps)
 
 
-def _invalid(value: object, hint: str) -> errors.InvalidOption:
+def invalid(value: object, hint: str) -> errors.InvalidOption:
     return errors.InvalidOption(name="schedule", value=value, hint=hint)
 
 
 def _made(name: str, of: Sequence[str], parameters: Mapping[str, object]) -> Step:
     """A step with the parameters that differ from None."""
     given = tuple(
-        (key, _value(value)) for key, value in parameters.items() if value is not None
+        (key, value_of(value)) for key, value in parameters.items() if value is not None
     )
     for loop in of:
         if not isinstance(loop, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise _invalid(loop, f"{name} takes names, as 'i'")
+            raise invalid(loop, f"{name} takes names, as 'i'")
     return Step(name, tuple(of), given)
 
 
-def _value(value: object) -> Value:
+def value_of(value: object) -> Value:
     match value:
         case bool() | int() | str():
             return value
         case tuple() | list():
-            return tuple(map(_value, cast("Sequence[object]", value)))
+            return tuple(map(value_of, cast("Sequence[object]", value)))
         case _:
             hint = "Parameters are numbers, booleans, names, and sequences of these"
-            raise _invalid(value, hint)
+            raise invalid(value, hint)
 
 
 # -- one function for each kind of step ------------------------------------------------
@@ -295,91 +294,3 @@ def map_kernel(kernel: str, kind: str, **fields: object) -> Step:
 
 def _one(loop: str) -> tuple[str, ...]:
     return (loop,) if loop else ()
-
-
-# -- text ------------------------------------------------------------------------------
-
-
-def parse(text: str) -> Schedule:
-    """The schedule that a text prints, as Python calls it; nothing else is run.
-
-    Raises InvalidOption with the line of what cannot be read.
-
-    >>> print(parse("schedule(unroll('k', factor=4))"))
-    schedule(
-        unroll("k", factor=4),
-    )
-    """
-    found = _read(text)
-    if len(found) != 1 or not isinstance(found[0], ast.Expr):
-        raise _invalid(text, "Write schedule(step, step, ..)")
-    return _schedule(found[0].value)
-
-
-def parse_all(text: str) -> dict[str, Schedule]:
-    r"""Schedules by function, as ``f = schedule(..)`` on lines of their own.
-
-    A schedule without a name is that of every other function. Raises InvalidOption.
-
-    >>> list(parse_all("f = schedule(vectorize())\nschedule()"))
-    ['f', '']
-    """
-    made: dict[str, Schedule] = {}
-    for node in _read(text):
-        match node:
-            case ast.Assign([ast.Name(name)], value):
-                made[name] = _schedule(value)
-            case ast.Expr(value):
-                made[""] = _schedule(value)
-            case _:
-                raise _unreadable(node)
-    return made
-
-
-def _read(text: str) -> list[ast.stmt]:
-    try:
-        return ast.parse(text.strip(), "<schedule>").body
-    except SyntaxError as problem:
-        hint = f"Line {problem.lineno}: {problem.msg}"
-        raise _invalid(text, hint) from None
-
-
-def _schedule(node: ast.expr) -> Schedule:
-    if not isinstance(node, ast.Call) or _called(node) != "schedule" or node.keywords:
-        raise _unreadable(node)
-    return Schedule(tuple(map(_step, node.args)))
-
-
-def _step(node: ast.expr) -> Step:
-    from gpucodegen.schedule import passes
-
-    if not isinstance(node, ast.Call):
-        raise _unreadable(node)
-    name = _called(node)
-    names = [_literal(one) for one in node.args]
-    given = [(one.arg, _literal(one.value)) for one in node.keywords]
-    parameters = tuple((str(key), value) for key, value in given if key is not None)
-    if len(parameters) != len(given) or not all(isinstance(n, str) for n in names):
-        raise _unreadable(node)
-    step = Step(name, tuple(map(str, names)), parameters)
-    passes.check(step)
-    return step
-
-
-def _called(node: ast.Call) -> str:
-    if not isinstance(node.func, ast.Name):
-        raise _unreadable(node)
-    return node.func.id
-
-
-def _literal(node: ast.expr) -> Value:
-    try:
-        return _value(ast.literal_eval(node))
-    except ValueError:
-        raise _unreadable(node) from None
-
-
-def _unreadable(node: ast.AST) -> errors.InvalidOption:
-    line = getattr(node, "lineno", 1)
-    hint = f"Line {line}: write steps as tile('i', sizes=(32, 8))"
-    return _invalid(ast.unparse(node), hint)

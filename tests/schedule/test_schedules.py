@@ -53,9 +53,7 @@ def test_a_printed_schedule_is_read_again() -> None:
 
 
 def test_schedules_of_several_functions_in_one_text() -> None:
-    from gpucodegen.schedule.steps import parse_all
-
-    found = parse_all("f = schedule(vectorize())\ng = schedule()\n")
+    found = s.parse_all("f = schedule(vectorize())\ng = schedule()\n")
     assert {name: len(steps) for name, steps in found.items()} == {"f": 1, "g": 0}
 
 

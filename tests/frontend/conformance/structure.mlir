@@ -51,9 +51,9 @@ func @f(%a: i64) {
 }
 //~ UnregisteredOperationKept
 // ----- R87 V
-func.func @f(%a: i64) {
-  "tf.Print"(%a) {message = "m"} : (i64) -> ()
-  return
+func.func @f(%a: i64) -> i64 {
+  %0 = "tf.Print"(%a) {message = "m"} : (i64) -> i64
+  return %0 : i64
 }
 //= fails("UnregisteredOperation", f, 1)
 // ----- R87 X
