@@ -11,6 +11,7 @@ from tests.made import (
     dtypes,
     graphs,
     raised,
+    rows,
     tensors,
     vectors,
     views,
@@ -29,4 +30,5 @@ AREAS: dict[str, Callable[[int], Made]] = {
     "tosa": graphs.tosa,
     "raised": raised.raised,
     "staged": raised.staged,
+    "rows": rows.made,
 }

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import random
-
 import numpy as np
 import pytest
 
@@ -71,16 +69,3 @@ CASES: dict[str, list[Part]] = {
 def test_parts_of_a_row(name: str) -> None:
     for with_sum in (False, True):
         check(CASES[name], with_sum=with_sum)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(8))
-def test_random_parts_of_a_row(seed: int) -> None:
-    draw = random.Random(seed)
-    for _ in range(6):
-        parts: list[Part] = []
-        for _ in range(draw.randint(2, 4)):
-            first, last = sorted(draw.sample(range(0, COLUMNS + 1, 2), 2))
-            source, target = draw.choice("ABC"), draw.choice("ABC")
-            parts.append((first, last, source, target, draw.randint(1, 5)))
-        check(parts, with_sum=draw.random() < 0.5)
