@@ -204,9 +204,10 @@ def lapack_name(call: str) -> str | None:
 def _function(name: str) -> Any:
     library = "blas" if name[1:] == "trsm" else "lapack"
     try:
-        return getattr(importlib.import_module(f"scipy.linalg.{library}"), name)
+        routines = getattr(importlib.import_module("scipy.linalg"), library)
     except ImportError:
         raise RefusedError(name, "Install scipy, which has it") from None
+    return getattr(routines, name)
 
 
 def lapack(given: RoutineCall) -> Arrays:

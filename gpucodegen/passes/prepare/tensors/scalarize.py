@@ -153,6 +153,8 @@ def _is_elementwise(op: Operation) -> bool:
     """Whether it computes single elements from single elements."""
     if not op.results or not all(map(_is_single, op.results)):
         return False
+    if not all(map(_is_single, _tensors(_inputs(op)))):
+        return False
     if op.name == "linalg.generic":
         generic = linalg.Structured(op)
         outputs = generic.body.arguments[len(generic.inputs) :]
