@@ -109,6 +109,7 @@ def test_a_product_bound_to_blocks_and_threads() -> None:
     assert "(2, 3, 1), (16, 16, 1)" in source
 
 
+@pytest.mark.slow
 def test_staged_copies_under_way_in_a_block_program() -> None:
     steps = (
         s.tile("d0", sizes=[32, 16, 16]),
@@ -336,7 +337,7 @@ def test_schedules_take_the_place_of_sizes() -> None:
 # -- what is chosen is what is printed -------------------------------------------------
 
 
-@pytest.mark.parametrize(("target", "arch"), KERNELS)
+@pytest.mark.parametrize(("target", "arch"), KERNELS[:2])
 @pytest.mark.parametrize("file", ["matmul", "row_reduction"])
 def test_a_printed_schedule_makes_the_same_kernels(
     file: str, target: str, arch: str
