@@ -284,7 +284,7 @@ ERRORS = {
         errors.AssertionFailed,
         "%c = arith.constant false\ncf.assert %c, 'x'",
     ),
-    "my.op": (errors.UnregisteredOperation, '"my.op"() : () -> ()'),
+    "my.op": (errors.UnregisteredOperation, '%v = "my.op"() : () -> f32'),
 }
 
 

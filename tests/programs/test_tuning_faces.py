@@ -21,6 +21,7 @@ from gpucodegen import errors
 from gpucodegen.cli import main
 from gpucodegen.compiling.stored_tunings import Stored
 from gpucodegen.compiling.tuned_schedules import tuning_store
+from gpucodegen.kernels.calls import How
 from gpucodegen.report.gpu.report import report
 from gpucodegen.tiling.tuning.calibration import gain
 from gpucodegen.tiling.tuning.search import Status, Trial
@@ -235,8 +236,9 @@ def test_the_interval_holds_the_true_gain_as_often_as_it_says() -> None:
 
 def test_every_ready_made_operation_can_be_tuned() -> None:
     functions = [getattr(gcg.kernels, name) for name in gcg.kernels.__all__]
-    missing = [f for f in functions if "tune" not in inspect.signature(f).parameters]
-    assert not missing
+    given = [{*inspect.signature(f).parameters} for f in functions]
+    assert all({"tune", "how"} & names for names in given)
+    assert {"tune", "schedule"} == {*How.__annotations__}
 
 
 @pytest.mark.slow

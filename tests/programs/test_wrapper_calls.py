@@ -44,7 +44,7 @@ def test_later_calls_have_results_of_their_own() -> None:
 def test_later_calls_are_one_launch() -> None:
     x, w = image_and_filters(9)
     conv2d(x, w)
-    options = repr((1, 1, "valid", 1, "NHWC", None)), "cpu", "ieee", False
+    options = repr((1, 1, "valid", 1, "NHWC", None)), "cpu", "ieee", False, None
     form = options, form_of((x, w))
     direct = CONVOLUTIONS[2].known[form].again
     assert direct is not no_fast_path

@@ -40,8 +40,9 @@ def test_the_collector_is_as_it_was_before(enabled: bool) -> None:
 def test_it_is_so_after_an_error_too(enabled: bool) -> None:
     with pytest.raises(gcg.Error):
         gcg.compile(TEXT, target="cpu")
+    unknown = TEXT.replace("() : () -> ()", "(%x) : (memref<4xf32>) -> ()")
     with pytest.raises(gcg.CompileError):
-        gcg.compile(TEXT, target="cpu", allow_unregistered=True).f(np.ones(4, "f4"))
+        gcg.compile(unknown, target="cpu", allow_unregistered=True).f(np.ones(4, "f4"))
     assert gc.isenabled() == enabled
 
 
