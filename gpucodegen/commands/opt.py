@@ -42,9 +42,8 @@ def run(options: argparse.Namespace) -> int:
     with reported_failures() as failures:
         for module in modules(options, failures):
             with failures.reported():
-                if has_sequence(module):
-                    module = applied(module)  # noqa: PLW2901 - what passes see
-                result = run_pipeline(module, passes)
+                given = applied(module) if has_sequence(module) else module
+                result = run_pipeline(given, passes)
                 if options.verify:
                     analyze(result)
                 printed.append(result.generic() if options.generic else str(result))

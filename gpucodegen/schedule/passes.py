@@ -73,11 +73,14 @@ def check(step: Step) -> None:
     if step.name == MAP_KERNEL:
         if len(step.of) != 2:
             raise _invalid(step, "Give a kernel and the kind of its plan")
+        _check_numbers(step)
         return
     if step.name == TIME_TILE:
         parameters = ["tiled", "steps", "width"]
+        _check_numbers(step)
     elif step.name == IMPROVE:
         parameters = [name for name in step.values if is_asked(name)]
+        _check_orders(step)
     elif step.name in AUTOMATIC:
         parameters = []
     else:
@@ -93,6 +96,23 @@ def check(step: Step) -> None:
             every = f"Parameters: {', '.join(parameters) or 'none'}"
             hint = errors.did_you_mean(name, parameters, every)
             raise _invalid(step, hint.rstrip("?."))
+
+
+def _check_numbers(step: Step) -> None:
+    """Refuse fields of plans that hold anything but numbers and booleans."""
+    for name, value in step.parameters:
+        entries = value if isinstance(value, tuple) else (value,)
+        if not entries or not all(isinstance(entry, int) for entry in entries):
+            raise _invalid(step, f"Give {name} as a number, a boolean, or several")
+
+
+def _check_orders(step: Step) -> None:
+    for name, value in step.parameters:
+        try:
+            numbers_of(name, value)
+        except TypeError:
+            hint = f"Give {name} as positions of loops, or as a boolean"
+            raise _invalid(step, hint) from None
 
 
 def _invalid(step: Step, hint: str) -> errors.InvalidOption:

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from gpucodegen import errors
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.shared.dma import TRANSFERS, tag_of
 from gpucodegen.dialects.shared.memory import ALLOCATIONS
@@ -61,14 +62,22 @@ def block_program(
     context: Sequence[Operation] = (),
     surroundings: Surroundings | None = None,
     allowed: Allowed | None = None,
-    blocks: int = 3,
+    axes: str = "",
 ) -> KernelBody:
     """The kernel of one or several nests; ``context``: the operations before.
 
-    ``allowed``: options for tile products in shared memory. ``blocks``: the most loops
-    whose iterations are blocks.
+    ``allowed``: options for tile products in shared memory. ``axes``: those of the
+    loops whose iterations are blocks, the outermost first; by default up to three, the
+    innermost along x.
     """
-    chain, body = _block_loops(operations, analysis, blocks)
+    chain, body = _block_loops(operations, analysis, len(axes) or 3)
+    if axes and len(chain) < len(axes):
+        raise errors.IllegalTransformation(
+            operations[0].location,
+            transformation="binding loops to blocks",
+            reason="one of them has several bounds; tile it, and bind the outer loop",
+        )
+    axes = axes or "zyx"[3 - len(chain) :]
     location = operations[0].location
     buffers, body = with_buffers_first(body)
     inside = analyse([*buffers, *body], context, surroundings, fine=True)
@@ -81,10 +90,9 @@ def block_program(
     thread = thread_index(b, "thread_id", "x", "t")
     values: dict[Value, Value] = {}
     grid = [Index.of(1)] * 3
-    for dimension, loop in enumerate(reversed(chain)):
-        name = "xyz"[dimension]
+    for name, loop in reversed(list(zip(axes, chain, strict=True))):
         number = thread_index(b, "block_id", name, f"b{name}")
-        grid[dimension] = loop.count
+        grid["xyz".index(name)] = loop.count
         values[loop.iv] = b.index(
             loop.lower + Index.of(number) * loop.step, loop.iv.name
         )

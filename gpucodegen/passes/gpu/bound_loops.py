@@ -66,7 +66,8 @@ def map_bound_loops(nest: Nest) -> list[Operation] | None:
     blocks, body = _block_loops(nest)
     if not places & {*THREADS}:
         given = [nest.op], nest.analysis, nest.context, nest.mapper.surroundings
-        kernel = block_program(*given, allowed_by(nest.mapper), len(blocks))
+        axes = "".join(binding(loop.operation)[-1] for loop in blocks)
+        kernel = block_program(*given, allowed_by(nest.mapper), axes)
         return nest.mapper.launch(kernel)
     return nest.mapper.launch(_Kernel.of(nest, body).launched(blocks, body))
 
