@@ -20,6 +20,7 @@ import numpy as np
 from gpucodegen.emit import variables
 from gpucodegen.emit.expressions import Precedence, Text, binary, number
 from gpucodegen.ir.affine import linear_form
+from gpucodegen.passes.gpu.blocks.row_distribution import Element
 from gpucodegen.python import elementwise
 
 MOST = 500
@@ -140,6 +141,14 @@ MUTATIONS = {
     "a transfer for each thread of a block": Mutation(
         {"interp.memref._is_first": lambda *_: True},
         *("staged", "sim passes"),
+    ),
+    "elements of loops over other ranges": Mutation(
+        {
+            "passes.gpu.blocks.row_distribution.Element": lambda *given: Element(
+                *given[:3], ((), (), 1)
+            )
+        },
+        *("rows", "sim", 60),
     ),
     "a shared buffer for each thread of a block": Mutation(
         {"interp.memref.is_shared": lambda _: False},

@@ -15,12 +15,14 @@ class Rows(Maker):
     """Three matrices of ``rows`` by ``columns``, and a line of sums of each row."""
 
     def __init__(self, seed: int) -> None:
+        """Half of the programs write only the array that no part reads."""
         super().__init__(Random(seed))
         self.ty = self.random.choice(["f32", "f64", "i32"])
         self.rows, self.columns = self.random.randint(2, 9), self.random.randint(9, 70)
         self.matrix = memref(self.ty, [str(self.rows), str(self.columns)])
         self.sums = memref(self.ty, [str(self.rows)])
         self.suffix = "f" if is_float(self.ty) else "i"
+        self.sources, self.targets = self.random.choice(((ARRAYS, ARRAYS), ("AC", "B")))
 
     def part(self) -> None:
         """A loop over a range, which reads an element nearby or sums up."""
@@ -30,7 +32,8 @@ class Rows(Maker):
         j = self.name("j")
         self.line(f"affine.for {j} = {first} to {last} {{")
         shift = self.random.choice((0, 0, 0, -first, self.columns - last))
-        source, target = self.random.choice(ARRAYS), self.random.choice(ARRAYS)
+        source = self.random.choice(self.sources)
+        target = self.random.choice(self.targets)
         x = self.value(f"affine.load %{source}[%i, {j} + {shift}] : {self.matrix}")
         if self.random.random() < 0.3:
             total = self.value(f"affine.load %s[%i] : {self.sums}")
@@ -38,7 +41,7 @@ class Rows(Maker):
             new = self.value(f"arith.add{self.suffix} {total}, {x}{free} : {self.ty}")
             self.line(f"affine.store {new}, %s[%i] : {self.sums}")
         else:
-            other = self.random.choice(ARRAYS)
+            other = self.random.choice(self.sources)
             y = self.value(f"affine.load %{other}[%i, {j}] : {self.matrix}")
             new = self.value(f"arith.add{self.suffix} {x}, {y} : {self.ty}")
             self.line(f"affine.store {new}, %{target}[%i, {j}] : {self.matrix}")
