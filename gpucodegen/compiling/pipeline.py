@@ -25,6 +25,7 @@ from gpucodegen.passes.checks.supported import (
     CheckSize,
     VerifyShuffles,
 )
+from gpucodegen.passes.contraction.attention.fuse_attention import FuseAttention
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import KeepReachable
 from gpucodegen.passes.gpu.lower_collectives import LowerCollectives
@@ -93,7 +94,8 @@ class Request:
     accesses that are not proven to stay in bounds are checked if arguments decide, and
     with ``guards_kernels`` also if data decide. ``alignments``: known divisors of the
     arguments' addresses in bytes, 0 if unknown. The generic version assumes whole
-    arrays aligned to 256 bytes, as devices allocate them.
+    arrays aligned to 256 bytes, as devices allocate them. ``fuses_attention``: it is a
+    kernel planned for ``arch``.
     """
 
     function: str
@@ -103,6 +105,8 @@ class Request:
     guard: bool = False
     guards_kernels: bool = False
     alignments: tuple[int, ...] = ()
+    fuses_attention: bool = False
+    arch: str = ""
 
 
 def text_of_others(handled: Iterable[str] = ()) -> Sequence[ModulePass]:
@@ -138,7 +142,8 @@ def _tensors(r: Request) -> Sequence[ModulePass]:
     named = [ElementwiseToLinalg(), VectorContract(), Specialize(r.function, r.types)]
     several = [DecomposeSoftmax(), DecomposeWinograd(), DecomposeWindows()]
     buffers = [FuseTensors(), Bufferize(), HoistGlobals(), ForallToLoops()]
-    return [*scalars, *named, *several, Generalize(), *buffers]
+    attention = [FuseAttention(r.arch)] if r.fuses_attention else []
+    return [*scalars, *named, *several, Generalize(), *buffers, *attention]
 
 
 def _loops(r: Request) -> Sequence[ModulePass]:
@@ -189,6 +194,8 @@ def front_passes(
     guard: bool = False,
     guards_kernels: bool = False,
     alignments: tuple[int, ...] = (),
+    fuses_attention: bool = False,
+    arch: str = "",
 ) -> list[ModulePass]:
     """The passes down to affine nests on buffers, as a `Request` says.
 
@@ -196,7 +203,8 @@ def front_passes(
     'assume-alignments'
     """
     operations = tuple(handled), runs_launches, guard, guards_kernels
-    request = Request(function, types, *operations, alignments)
+    kernels = fuses_attention, arch
+    request = Request(function, types, *operations, alignments, *kernels)
     return [pass_ for stage in FRONT.values() for pass_ in stage(request)]
 
 
@@ -259,6 +267,8 @@ def all_passes(
             guard=not options.unchecked,
             guards_kernels=record.guards_accesses,
             alignments=alignments,
+            fuses_attention=record.runs_launches and not options.exact,
+            arch=options.arch,
         ),
         *mapping_passes(target, options, function),
     ]

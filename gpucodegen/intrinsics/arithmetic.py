@@ -227,7 +227,7 @@ def select(face: Backend) -> Any:
 
 UNARY = (
     "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh"
-    " asinh acosh atanh erf erfc cbrt rsqrt"
+    " asinh acosh atanh erf erfc cbrt rsqrt exp_approximate exp2_approximate"
 ).split()
 BINARY = ("atan2", "powf")
 IN_C = {"powf": "pow"}

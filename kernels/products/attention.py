@@ -1,17 +1,17 @@
 """Scaled dot-product attention: two matrix products with a softmax between them.
 
-Up to 256 MiB of scores are kept in memory; more are streamed with a running maximum and
-sum per row (online softmax).
+At most 256 MiB of scores are in memory at a time: batches, or rows of one, come one
+after the other. On a GPU, attention of 16-bit floats is one kernel, which keeps none.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf, prod, sqrt
 from typing import Any, Unpack
 
 from gpucodegen import errors
-from gpucodegen.kernels.arrays import Memory, require_rank
+from gpucodegen.kernels.arrays import Memory, memory_module, require_rank
 from gpucodegen.kernels.calls import How, Kernel, Recipe
 from gpucodegen.kernels.elements import BOOL, INDEX, Element, element_of
 from gpucodegen.kernels.function_text import Memref, Text
@@ -22,7 +22,7 @@ from gpucodegen.options import Precision
 
 NAME = "scaled_dot_product_attention"
 MOST_SCORES = 1 << 28
-"""Bytes of scores that are kept in memory; beyond that, rows are streamed."""
+"""Bytes of scores that are kept in memory at a time."""
 
 
 def scaled_dot_product_attention(
@@ -45,11 +45,10 @@ def scaled_dot_product_attention(
     floats are added; a row without any score is zero. ``is_causal``: position i of L
     attends to positions up to i of S. ``scale`` is by default one over the root of E.
     All arrays but a mask of bools have one dtype, a float; scores and sums of types of
-    16 bits and less are f32, and rounded once; ``precision`` is as for `matmul`. Up to
-    256 MiB of scores are kept in memory, as two products and a softmax. More are
-    streamed, which is slower and takes no memory for them: each row keeps its largest
-    score and its sum, and processes one key and one value at a time. Errors:
-    WrongDtype, ShapesDisagree.
+    16 bits and less are f32, rounded once; the weights of values are rounded, too.
+    ``precision`` is as for `matmul`. At most 256 MiB of scores are in memory at a time;
+    attention of f16 and bf16 on a GPU is one kernel without any, if E and V are
+    multiples of 8 up to 256. Errors: WrongDtype, ShapesDisagree.
 
     >>> import numpy as np
     >>> q, k, v = np.zeros((1, 2)), np.ones((2, 2)), np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -59,13 +58,19 @@ def scaled_dot_product_attention(
     factor = None if scale is None else float(scale)
     operands = (query, key, value) + (() if attn_mask is None else (attn_mask,))
     return ATTENTION(
-        operands, out, target, bool(is_causal), factor, precision=precision, **how
+        *(operands, out, target, bool(is_causal), factor, target in ("cuda", "sim")),
+        precision=precision,
+        **how,
     )
 
 
 def _prepare(
-    arrays: tuple[Memory, ...], is_causal: bool, scale: float | None
+    arrays: tuple[Memory, ...],
+    is_causal: bool,
+    scale: float | None,
+    fuses: bool = False,
 ) -> Recipe:
+    """``fuses``: it runs on a GPU, where 16-bit scores are never in memory."""
     query, key, value, *rest = arrays
     element = _checked(arrays)
     before = query.shape[:-2]
@@ -84,13 +89,21 @@ def _prepare(
     mask = [_mask(made, array, full) for array in rest]
     rank = query.ndim
     out = text.collapsed(text.array("out", element, rank), _groups(rank))
-    work = Attention(made, factors, mask, factor, is_causal, batch)
-    if prod(full) * element.computed.bits // 8 <= MOST_SCORES:
-        work.whole(Factor(out, (*batch, "l", "v")))
-    else:
-        work.streamed(out)
+    sizes = {"b": prod(before), "l": length, "s": key.shape[-2]}
+    place = Factor(out, (*batch, "l", "v"))
+    work = Attention(made, factors, mask, place, factor, is_causal, sizes)
+    bits = element.computed.bits
+    fuses = fuses or memory_module(query).__name__ != "numpy"
+    is_kept = fuses and element.numpy.itemsize == 2 and _in_pieces(query, value)
+    work.run(prod(sizes.values()) if is_kept else MOST_SCORES * 8 // bits)
     shape = (*before, length, value.shape[-1])
     return Recipe(text, shape, element.numpy)
+
+
+def _in_pieces(query: Memory, value: Memory) -> bool:
+    """Whether rows are pieces of 16 bytes, and not too wide for the fused kernel."""
+    widths = query.shape[-1], value.shape[-1]
+    return all(width % 8 == 0 and width <= 256 for width in widths)
 
 
 def _groups(rank: int) -> list[list[int]]:
@@ -166,19 +179,101 @@ def _last(rank: int) -> list[list[int]]:
 
 @dataclass(frozen=True, slots=True)
 class Attention:
-    """The operands of attention, and the options that change scores."""
+    """The operands of attention, and the options that change scores.
+
+    ``sizes``: the extents of batch, rows and keys.  ``first``: the row of the problem
+    that is the first one here.
+    """
 
     made: Contraction
     factors: list[Factor]
     mask: list[Factor]
+    out: Factor
     scale: float
     is_causal: bool
-    batch: Labels
+    sizes: dict[str, int]
+    first: str = ""
 
     @property
     def element(self) -> Element:
         """The type in which scores are computed."""
         return self.factors[0].memref.element.computed
+
+    @property
+    def batch(self) -> Labels:
+        return self.out.labels[:-2]
+
+    def run(self, most: int) -> None:
+        """Attention with at most so many scores in memory, as far as a row has less.
+
+        Otherwise some batches, or some rows of one, come after the others.
+        """
+        rows = most // max(1, self.sizes["s"])
+        if prod(self.sizes.values()) <= most:
+            self.whole()
+        elif self.sizes["b"] > 1:
+            self._in_parts("b", max(1, rows // self.sizes["l"]), most)
+        elif self.sizes["l"] > 1:
+            self._in_parts("l", max(1, rows), most)
+        else:
+            self.whole()
+
+    def _in_parts(self, label: str, step: int, most: int) -> None:
+        """Parts of nearly ``step`` indices of an axis, one after the other."""
+        text, size = self.made.text, self.sizes[label]
+        step = -(-size // -(-size // step))
+        with text.loop(0, size // step) as number:
+            first = text.fresh()
+            where = f"affine_map<(d0) -> (d0 * {step})>({number})"
+            text.line(f"{first} = affine.apply {where}")
+            self._part(label, first, step).run(most)
+        if size % step:
+            first = text.constant(size - size % step, INDEX).name
+            self._part(label, first, size % step).run(most)
+
+    def _part(self, label: str, first: str, size: int) -> Attention:
+        """The same for a range of an axis."""
+        text = self.made.text
+        extent = text.constant(size, INDEX).name
+        extents = {**self.made.extents, label: extent}
+
+        def part(x: Factor) -> Factor:
+            return self._sliced(x, label, first, extent)
+
+        start = self.first
+        if label == "l":
+            start = text.fresh()
+            before = self.first or text.constant(0, INDEX).name
+            text.line(f"{start} = arith.addi {before}, {first} : index")
+        return replace(
+            self,
+            made=Contraction(text, extents),
+            factors=[*map(part, self.factors)],
+            mask=[*map(part, self.mask)],
+            out=part(self.out),
+            sizes={**self.sizes, label: size},
+            first=start,
+        )
+
+    def _sliced(self, x: Factor, label: str, first: str, extent: str) -> Factor:
+        """A view of a range of an axis, if the operand has it."""
+        if label not in x.labels:
+            return x
+        text, old = self.made.text, x.memref
+        one = text.constant(1, INDEX).name
+        starts, sizes = ["0"] * old.rank, [one] * old.rank
+        for axis, name in enumerate(x.labels):
+            if name == label:
+                starts[axis], sizes[axis] = first, extent
+            elif name:
+                sizes[axis] = self.made.extents[name]
+        layout = f", strided<[{'?, ' * (old.rank - 1)}1], offset: ?>"
+        made = Memref(text.fresh(), old.element, old.rank, layout)
+        lists = (starts, sizes, ["1"] * old.rank)
+        where = " ".join(f"[{', '.join(numbers)}]" for numbers in lists)
+        line = f"{made.name} = memref.subview {old.name}{where}"
+        text.line(f"{line} : {old.type} to {made.type}")
+        return Factor(made, x.labels)
 
     def _changed(self, score: Value, mask: list[Value], row: str, column: str) -> Value:
         text, element = self.made.text, self.element
@@ -194,9 +289,9 @@ class Attention:
             score = text.select(text.compared("ge", *places), score, least)
         return score
 
-    def whole(self, out: Factor) -> None:
-        """The version that keeps all scores in memory between two matrix products."""
-        made, text, element = self.made, self.made.text, self.element
+    def whole(self) -> None:
+        """Two matrix products with all scores in memory between them."""
+        made, text, element, out = self.made, self.made.text, self.element, self.out
         query, key, value = self.factors
         labels: Labels = (*self.batch, "l", "s")
         scores = made.temporary(element, labels)
@@ -204,10 +299,12 @@ class Attention:
         changed = made.temporary(element, labels)
 
         def body(score: Value, *mask: Value) -> Value:
-            row, column = (
-                text.index_of(labels.index(label)) if self.is_causal else ""
-                for label in "ls"
-            )
+            if not self.is_causal:
+                return self._changed(score, [*mask], "", "")
+            row, column = (text.index_of(labels.index(label)) for label in "ls")
+            if self.first:
+                inside, row = row, text.fresh()
+                text.line(f"{row} = arith.addi {inside}, {self.first} : index")
             return self._changed(score, [*mask], row, column)
 
         made.finish(scores, self.mask, changed, body)
@@ -219,10 +316,18 @@ class Attention:
         if self.mask:
             powers = self._without_empty_rows(changed, powers)
         is_wide = out.memref.element.mlir == element.mlir
+        if not is_wide:
+            powers = self._rounded(powers, out.memref.element)
         sums = out if is_wide else made.temporary(element, out.labels)
         made.contract([powers, value], sums)
         if not is_wide:
-            made.finish(sums, (), out, lambda number: number)
+            made.finish(sums, (), out, _same)
+
+    def _rounded(self, powers: Factor, element: Element) -> Factor:
+        """The weights in the type of the values, which tensor cores multiply."""
+        narrow = self.made.temporary(element, powers.labels)
+        self.made.finish(powers, (), narrow, _same)
+        return narrow
 
     def _without_empty_rows(self, changed: Factor, powers: Factor) -> Factor:
         """Zeros for fully masked rows, whose softmax is NaN."""
@@ -236,72 +341,9 @@ class Attention:
         made.finish(powers, [changed], kept, body)
         return kept
 
-    def streamed(self, out: Memref) -> None:
-        """The streaming version: one row at a time, with running maximum and sums."""
-        made, text, element = self.made, self.made.text, self.element
-        loops = (*self.batch, "l", "v")
-        sums = made.temporary(element, loops)
-        text.fill(sums.memref, text.constant(0, element))
 
-        def row(*at: str) -> None:
-            first = [text.constant(-inf, element), text.constant(0, element)]
-
-            def key(index: str, most: Value, total: Value) -> list[Value]:
-                return self._key(sums.memref, at, index, most, total)
-
-            most, total = text.carried(0, made.extents["s"], first, key)
-            zero = text.constant(0, element)
-            is_empty = text.compared("eq", most, text.constant(-inf, element))
-            with text.loop(0, made.extents["v"]) as place:
-                number = text.load(sums.memref, *at, place)
-                mean = text.binary("div", number, total)
-                mean = text.select(is_empty, zero, mean) if self.mask else mean
-                text.store(mean, out, *at, place)
-
-        self._rows(row, ())
-
-    def _rows(self, row: Any, at: tuple[str, ...]) -> None:
-        loops = (*self.batch, "l")
-        if len(at) == len(loops):
-            row(*at)
-            return
-        with self.made.text.loop(0, self.made.extents[loops[len(at)]]) as index:
-            self._rows(row, (*at, index))
-
-    def _key(
-        self, sums: Memref, at: tuple[str, ...], key: str, most: Value, total: Value
-    ) -> list[Value]:
-        """Add one key and its value to a row's running sums."""
-        made, text, element = self.made, self.made.text, self.element
-        query, keys, values = (factor.memref for factor in self.factors)
-        before = at[:-1]
-
-        def term(index: str, dot: Value) -> list[Value]:
-            x, y = text.load(query, *at, index), text.load(keys, *before, key, index)
-            return [text.binary("add", dot, text.binary("mul", x, y), free=True)]
-
-        zero = [text.constant(0, element)]
-        (dot,) = text.carried(0, made.extents["e"], zero, term)
-        places = dict(zip((*self.batch, "l", "s"), (*at, key), strict=True))
-        mask = [
-            text.load(f.memref, *(places[x] if x else "0" for x in f.labels))
-            for f in self.mask
-        ]
-        score = self._changed(dot, mask, at[-1], key)
-        larger = text.binary("max", most, score)
-        # before the first score that counts, -inf - -inf would be NaN
-        shift = text.select(
-            text.compared("eq", larger, text.constant(-inf, element)), *zero, larger
-        )
-        less, power = (
-            text.unary("exp", text.binary("sub", value, shift))
-            for value in (most, score)
-        )
-        with text.loop(0, made.extents["v"]) as place:
-            old = text.binary("mul", text.load(sums, *at, place), less)
-            new = text.binary("mul", text.load(values, *before, key, place), power)
-            text.store(text.binary("add", old, new), sums, *at, place)
-        return [larger, text.binary("add", text.binary("mul", total, less), power)]
+def _same(number: Value) -> Value:
+    return number
 
 
 ATTENTION = Kernel(NAME, ("query", "key", "value", "attn_mask"), _prepare)

@@ -198,7 +198,7 @@ def attended(q: Array, k: Array, v: Array, mask: Array | None) -> Array:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "causal", "bools", "numbers"])
-@pytest.mark.parametrize("most", [1 << 28, 0])
+@pytest.mark.parametrize("most", [1 << 28, 4 * 7 * 3, 0])
 @pytest.mark.parametrize("dtype", FLOATS)
 def test_attention(kind: str, most: int, dtype: str, monkeypatch: Any) -> None:
     monkeypatch.setattr(attention, "MOST_SCORES", most)

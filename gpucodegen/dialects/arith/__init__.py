@@ -35,6 +35,16 @@ CMPF_PREDICATES = tuple(
 )
 
 
+def permits(op: Operation, flag: str) -> bool:
+    """Whether the ``fastmath`` flags have one, such as ``reassoc``; ``fast`` is all.
+
+    >>> permits(Operation("arith.addf"), "reassoc")
+    False
+    """
+    flags = str(op.attributes.get("fastmath", ""))
+    return flag in flags or "fast>" in flags
+
+
 def constant_attribute(value: float, ty: Type) -> Attribute:
     """The attribute of a number at a scalar type, or of a splat at a shaped type."""
     if not isinstance(ty, VectorType | TensorType):

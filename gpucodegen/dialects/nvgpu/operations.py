@@ -122,14 +122,14 @@ def check_copy(o: Operation) -> None:
         f"{source.type} and {target.type} hold different elements",
         "Copy between buffers of one element type",
     )
+    count, width = _number(o, "dstElements"), bit_width(element_type(source.type))
     for ty in (source.type, target.type):
         require(
-            not isinstance(ty, MemRefType) or has_unit_stride(ty),
+            count == 1 or not isinstance(ty, MemRefType) or has_unit_stride(ty),
             o,
             f"the elements of a row of {ty} are not adjacent",
             "Use a memref whose last stride is 1",
         )
-    count, width = _number(o, "dstElements"), bit_width(element_type(source.type))
     require(
         not width or count * width in {8 * n for n in ASYNCHRONOUS.widths},
         o,

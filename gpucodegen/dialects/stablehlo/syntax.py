@@ -362,8 +362,14 @@ def read_dot(r: Reader, state: State) -> None:
     uses.append(r.use())
     lists: dict[str, list[int]] = {}
     while r.accept(","):
-        name = r.one_of((*_SIDES, "precision"), "a list of dimensions")
+        known = (*_SIDES, "precision", "algorithm")
+        name = r.one_of(known, "a list of dimensions")
         r.expect("=")
+        if name == "algorithm":
+            entries = ", ".join(r.listed("<", ">", lambda: _entry(r)))
+            text = f"#stablehlo.dot_algorithm<{entries}>"
+            state.attributes["algorithm"] = OpaqueAttr(text)
+            continue
         if name == "precision":
             words = r.listed("[", "]", r.keyword)
             kinds = tuple(enumeration("precision", w) for w in words)
@@ -379,6 +385,14 @@ def read_dot(r: Reader, state: State) -> None:
             f"#stablehlo.dot<{text}>"
         )
     read_types(r, state, uses)
+
+
+def _entry(r: Reader) -> str:
+    """``name = word`` or ``name = 1``."""
+    name = r.keyword("a field")
+    r.expect("=")
+    digits = r.token[:1].isdigit()
+    return f"{name} = {r.integer() if digits else r.keyword('a value')}"
 
 
 # -- reduce ----------------------------------------------------------------------------

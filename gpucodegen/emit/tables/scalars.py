@@ -139,8 +139,13 @@ def operator(e: Emitter, op: Operation) -> None:
     e.define(op.result, rounded(e, text, kind))
 
 
+APPROXIMATED = frozenset({"math.exp", "math.exp2"})
+"""Functions with a fast form, for operations that permit approximations (``afn``)."""
+
+
 def intrinsic(e: Emitter, op: Operation) -> None:
-    name = e.use(op.name.partition(".")[2])
+    is_fast = op.name in APPROXIMATED and arith.permits(op, "afn")
+    name = e.use(op.name.partition(".")[2] + "_approximate" * is_fast)
     text = call(name, *(e.typed(value) for value in op.operands))
     e.define(op.result, _within_type(e, op, text))
 

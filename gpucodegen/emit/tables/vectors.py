@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from gpucodegen.dialects import affine, gcg, vector
+from gpucodegen.dialects.arith import permits
 from gpucodegen.dialects.shared.combiners import GPU_KINDS, Combiner, kind_word, of_kind
 from gpucodegen.emit.addressing import Descriptor
 from gpucodegen.emit.context import (
@@ -411,8 +412,7 @@ def reduction(e: Emitter, op: Operation) -> None:
 
 def _takes_any_order(op: Operation, combiner: Combiner) -> bool:
     """Whether the order is irrelevant, or the program permits reassociation."""
-    flags = str(op.attributes.get("fastmath", ""))
-    return not combiner.is_ordered or "reassoc" in flags or "fast>" in flags
+    return not combiner.is_ordered or permits(op, "reassoc")
 
 
 def multi_reduction(e: Emitter, op: Operation) -> None:

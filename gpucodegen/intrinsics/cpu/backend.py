@@ -101,6 +101,8 @@ def _back(low: Lowering, x: Any, dtype: Any) -> Any:
 
 DERIVED: dict[str, Callable[..., Any]] = {
     "exp2": _exp2,
+    "exp_approximate": lambda low, dtype, x: function(low, "exp", dtype, (x,)),
+    "exp2_approximate": _exp2,
     "log2": _log2,
     "cbrt": _cbrt,
     "rsqrt": _rsqrt,

@@ -32,10 +32,29 @@ from gpucodegen.intrinsics.framework.lowering import (
     llvm_tile,
     suffix,
 )
-from gpucodegen.intrinsics.vector_math.lanes import Lanes
+from gpucodegen.intrinsics.vector_math.exponential import LOG2_E
+from gpucodegen.intrinsics.vector_math.lanes import F32, Lanes
 from gpucodegen.intrinsics.vector_math.without_library import FORMULAS
 
-ALL = vector_math.FORMULAS | FORMULAS | {"pow": vector_math.FORMULAS["powf"]}
+
+def _exp2(x: Lanes) -> Lanes:
+    """``ex2.approx.ftz.f32``: relative error 2^-22.5 (PTX ISA); f64 is accurate."""
+    if x.scalar != F32:
+        return vector_math.FORMULAS["exp2"](x)
+    return x.of(x.low.call("llvm.nvvm.ex2.approx.ftz.f", F32, [x.value]))
+
+
+def _exp(x: Lanes) -> Lanes:
+    return _exp2(x * LOG2_E) if x.scalar == F32 else vector_math.FORMULAS["exp"](x)
+
+
+ALL = {
+    **vector_math.FORMULAS,
+    **FORMULAS,
+    "pow": vector_math.FORMULAS["powf"],
+    "exp_approximate": _exp,
+    "exp2_approximate": _exp2,
+}
 
 
 def device_function(low: Lowering, name: str, dtype: Any, args: Sequence[Any]) -> Any:

@@ -16,6 +16,8 @@ from gpucodegen.intrinsics.vector_math.lanes import Lanes
 FORMULAS: dict[str, Callable[..., Lanes]] = {
     "exp": exponential.exp,
     "exp2": exponential.exp2,
+    "exp_approximate": exponential.exp,
+    "exp2_approximate": exponential.exp2,
     "expm1": exponential.expm1,
     "log": exponential.log,
     "log2": exponential.log2,

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 
 from gpucodegen.dialects import affine, arith
 from gpucodegen.dialects.shared.combiners import COMBINERS
-from gpucodegen.ir.attributes import StringAttr
 from gpucodegen.ir.operation import Operation, Value, renamed
 from gpucodegen.ir.types import IndexType, IntegerType
 from gpucodegen.passes.framework.functions import is_pure
@@ -141,8 +140,7 @@ def is_reassociable(op: Operation) -> bool:
     """Whether an accumulation may add its terms in another order."""
     if isinstance(op.results[0].type, IntegerType | IndexType):
         return True
-    flags = str(op.attributes.get("fastmath", StringAttr("")))
-    return "reassoc" in flags or "fast>" in flags
+    return arith.permits(op, "reassoc")
 
 
 @dataclass(frozen=True, slots=True)

@@ -236,6 +236,7 @@ _STABLEHLO: dict[str, dict[str, Accepts]] = {
             "lhs_batching_dimensions rhs_batching_dimensions"
             " lhs_contracting_dimensions rhs_contracting_dimensions"
         ),
+        "algorithm": anything,
         **_PRECISION,
     },
     "convolution": {

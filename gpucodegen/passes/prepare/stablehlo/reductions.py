@@ -6,6 +6,7 @@ The bodies of reductions become scalar code; dot products and convolutions becom
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 from gpucodegen.dialects.framework.declare import with_element
@@ -71,12 +72,36 @@ def dot(b: Builder, op: Operation) -> Sequence[Value]:
 
 def dot_general(b: Builder, op: Operation) -> Sequence[Value]:
     """Batches, then the free dimensions of the left operand, then of the right one."""
+    _check_algorithm(op)
     given = op.attributes["dot_dimension_numbers"]
     batches, sums = (
         tuple(listed(given, f"{side}_{word}_dimensions") for side in ("lhs", "rhs"))
         for word in ("batching", "contracting")
     )
     return _product(b, op, batches, sums)
+
+
+def _check_algorithm(op: Operation) -> None:
+    """Refuse an algorithm other than one product, and sums as `_summed` adds them.
+
+    Operands keep their bits: a precision below theirs may be exceeded.
+    """
+    text = str(op.attributes.get("algorithm", ""))
+    given = dict(re.findall(r"(\w+) = (\w+)", text))
+    element = str(element_type(op.result.type))
+    kinds = [str(element_type(v.type)) for v in op.operands]
+    sums = "f32" if element in NARROW else element
+    expected = {
+        **dict.fromkeys(("lhs_component_count", "rhs_component_count"), "1"),
+        "num_primitive_operations": "1",
+        "accumulation_type": sums,
+        "lhs_precision_type": kinds[0],
+        "rhs_precision_type": kinds[1],
+    }
+    for name, wanted in expected.items():
+        if given.get(name, wanted) != wanted:
+            part = f"algorithm = <{name} = {given[name]}>"
+            raise refusal(op, f"Here, {name} is {wanted}, or without algorithm", part)
 
 
 def _product(
