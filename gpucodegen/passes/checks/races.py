@@ -31,7 +31,7 @@ from gpucodegen.dialects.shared.dma import (
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Operation, Value, operand_segments
-from gpucodegen.ir.types import I1
+from gpucodegen.ir.types import I1, INDEX
 from gpucodegen.passes.analysis.lifting import (
     Lifted,
     Surroundings,
@@ -330,9 +330,10 @@ class VerifyKernels(ModulePass):
 def within_launches(kernel: Operation, module: Module) -> Operation | None:
     """The kernel under the condition that its block is one of the launched grid.
 
-    The proof of a kernel does not know a grid that is computed at the launch, and most
-    do not need it: it makes every question harder. None if the grid is not an affine
-    function of the kernel's arguments, or if several launches have their own.
+    Arguments are in the ranges in which the host clamps them. The proof of a kernel
+    does not know what is computed at the launch, and most do not need it: it makes
+    every question harder. None if the grid is no affine function of the arguments, or
+    if there are several launches.
     """
     launches = [
         LaunchFunc(op)
@@ -350,6 +351,11 @@ def within_launches(kernel: Operation, module: Module) -> Operation | None:
         size = _in_kernel(made.get(extent), passed)
         if size is not None:
             limits.append(size - thread_index(b, "block_id", dimension, "block") - 1)
+    for value, argument in passed.items():
+        if value.type == INDEX:
+            low, high, _ = range_of_value(value, made)
+            limits += [Index.of(argument) - low] if low > HALF.low else []
+            limits += [Index.of(high) - argument] if high < HALF.high else []
     if not limits:
         return None
     *body, end = kernel.body.operations

@@ -15,6 +15,7 @@ from typing import ClassVar
 from gpucodegen.dialects import affine, arith
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.memref import Slice
+from gpucodegen.dialects.shared.integer_ranges import range_of_value
 from gpucodegen.ir.affine import Const, IntegerSet
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr, IntegerSetAttr, number
 from gpucodegen.ir.operation import (
@@ -393,6 +394,14 @@ _QUOTIENTS: dict[str, Callable[[int, int], int]] = {
 }
 
 
+def _clamp(folder: _Folder, op: Operation) -> int | None:
+    """The only number to which a clamp leaves a choice, such as min(max(x, 0), 0)."""
+    if op.result.type != INDEX:
+        return None
+    found = range_of_value(op.result, {**folder.definitions, op.result: op})
+    return found.low if found.low == found.high else None
+
+
 def _cast(folder: _Folder, op: Operation) -> int | None:
     return folder.signed(op.operands[0])
 
@@ -402,6 +411,8 @@ _FOLDS: dict[str, Fold] = {
     "arith.muli": _binary(lambda a, b: a * b),
     "arith.subi": _difference,
     "arith.index_cast": _cast,
+    "arith.maxsi": _clamp,
+    "arith.minsi": _clamp,
     "arith.cmpi": _comparison,
     **{f"arith.{name}": _quotient(fold) for name, fold in _QUOTIENTS.items()},
     "affine.apply": _map_result,
