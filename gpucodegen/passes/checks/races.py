@@ -28,6 +28,7 @@ from gpucodegen.dialects.shared.dma import (
     lengths_of,
     tag_of,
 )
+from gpucodegen.dialects.shared.integer_ranges import HALF, range_of_value
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Operation, Value, operand_segments
