@@ -142,7 +142,8 @@ def _tensors(r: Request) -> Sequence[ModulePass]:
     named = [ElementwiseToLinalg(), VectorContract(), Specialize(r.function, r.types)]
     several = [DecomposeSoftmax(), DecomposeWinograd(), DecomposeWindows()]
     buffers = [FuseTensors(), Bufferize(), HoistGlobals(), ForallToLoops()]
-    attention = [FuseAttention(r.arch)] if r.fuses_attention else []
+    addresses = r.arch, r.function, r.alignments
+    attention = [FuseAttention(*addresses)] if r.fuses_attention else []
     return [*scalars, *named, *several, Generalize(), *buffers, *attention]
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 import gpucodegen as gcg
 from examples.polybench.catalogue import KERNELS
+from tests.attention.test_fused_attention import text as attention
 from tests.passes.lowering import apply
 from tests.passes.stencil_texts import STENCILS
 from tests.programs.test_gpu_reductions import LAYERNORM, argmax, reduction, softmax
@@ -320,6 +321,11 @@ KINDS = {
         arrays((16, 512), (512, 64), (16, 64)),
         {BARRIER: 2, STAGE: 2, COMMIT: 1, WAIT: 1},
         options={"plan": {"product.direct": 3}},
+    ),
+    "attention": Kind(
+        attention().replace("90", "150"),
+        arrays((2, 70, 32), (2, 150, 32), (2, 150, 32), kind="f2"),
+        {BARRIER: 4, COMMIT: 5, WAIT: 5, SHUFFLE: 8},
     ),
     "transpose": Kind(TRANSPOSE, arrays((40, 72), (72, 40)), {BARRIER: 1}),
     "cells of blocks": Kind(

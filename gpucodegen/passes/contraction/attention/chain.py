@@ -48,6 +48,7 @@ SCORE = Element(Value(F32, "score"), ())
 SUM = Element(Value(F32, "sum"), ())
 """Stands for an element of O."""
 _BASES = {"math.exp": log2(e), "math.exp2": 1.0}
+_EQUAL = CMPF_PREDICATES.index("oeq")
 _MAXIMA = ("arith.maximumf", "arith.maxnumf")
 
 
@@ -230,11 +231,8 @@ class _Matcher:
 
     def _without_score(self, test: Scalar) -> Expression:
         """The score whose absence (-inf) a test finds."""
-        is_test = test.name == "arith.cmpf" and CMPF_PREDICATES[test.predicate] in (
-            "oeq",
-            "ueq",
-        )
-        _require(is_test and _is(test.operands[1], -inf))
+        _require(test.name == "arith.cmpf" and test.predicate == _EQUAL)
+        _require(_is(test.operands[1], -inf))
         return test.operands[0]
 
     def _scores_of(self, x: Expression, key: int) -> Reduced:
@@ -298,14 +296,17 @@ class _Matcher:
         operations, buffers = self.elements.operations, self.elements.buffers
         stored = self.at, Element(total.source, total.place), SUM
         readers = [n for n in buffers.readers.get(total.source, []) if n > self.at]
-        if len(readers) != 1 or not is_structured(operations[readers[0]]):
+        own = {op.result for op in operations if op.name == "memref.alloc"}
+        if total.source not in own or len(readers) != 1:
+            return stored
+        if not is_structured(operations[readers[0]]):
             return stored
         generic = linalg.Structured(operations[readers[0]])
         if set(generic.iterator_types) != {"parallel"}:
             return stored
-        own = [Dim(n) for n in range(len(generic.iterator_types))]
+        axes = [Dim(n) for n in range(len(generic.iterator_types))]
         out = generic.outputs[0]
-        where = tuple(substitute(r, own) for r in generic.indexing_maps[-1].results)
+        where = tuple(substitute(r, axes) for r in generic.indexing_maps[-1].results)
         after = Elements(operations, self.elements.numbers, buffers, readers[0])
         made = after.element(out, readers[0] + 1, where)
         found = {y for y in walk(made) if isinstance(y, Element | Reduced)}
@@ -319,12 +320,14 @@ class _Matcher:
         is_whole = all(
             isinstance(x, Dim) or (isinstance(x, Const) and isinstance(y, Const))
             for x, y in loops.items()
-        ) and all(d in loops or sizes[d.position] == 1 for d in own)
+        ) and all(d in loops or sizes[d.position] == 1 for d in axes)
+        is_whole &= len(_dims(leaf.place)) == sum(
+            isinstance(x, Dim) for x in leaf.place
+        )
         if not is_whole or any(isinstance(y, Position) for y in walk(made)):
             return stored
-        place = tuple(
-            substitute(x, [loops.get(d, Const(0)) for d in own]) for x in where
-        )
+        known = [loops.get(d, Const(0)) for d in axes]
+        place = tuple(substitute(x, known) for x in where)
         return readers[0], Element(out, place), replaced(made, leaf, SUM)
 
 
@@ -381,7 +384,8 @@ def _stays_the_same(
     The kernel reads at the last one. Operations between write other buffers only.
     """
     sources = {buffers.root(source) for source in found.sources}
-    if buffers.root(found.out.source) in sources:
+    written = buffers.root(found.out.source)
+    if written in sources or not {written, *sources} <= {*buffers.owned}:
         return False
     for op in operations[first : found.last + 1]:
         if op.name == "memref.dealloc":
@@ -417,7 +421,8 @@ def scores_of(found: Attention) -> Scores:
     """X split by a causal mask, and with a positive factor taken out.
 
     The mask ``select(row - key + c >= 0, y, -inf)`` with ``c >= 0`` leaves every row a
-    key, so that keys beyond the limit have no weight.
+    key, so that keys beyond the limit have no weight. Where V is infinite or NaN there,
+    the text adds 0 times that, which is NaN; the kernel does not.
     """
     x, limit = found.scores, None
     match x:

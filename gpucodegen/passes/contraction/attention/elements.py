@@ -9,7 +9,7 @@ sums or maxima along an axis (`Reduced`), whose terms are expressions again
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.dialects import arith, linalg
@@ -94,11 +94,12 @@ _OLD = Value(INDEX, "old")
 class Buffers:
     """The buffers that are accessed by one name each, and where in a block.
 
-    Buffers are allocations and arguments that overlap no other argument.  ``writers``
-    and ``readers``: positions of operations in the block that may do so.  ``roots``:
-    the buffers of views.
+    ``owned``: allocations, and arguments that overlap no other argument.  ``writers``
+    and ``readers``, of such buffers: positions of operations in the block that may do
+    so.  ``roots``: the buffers of views.
     """
 
+    owned: Collection[Value]
     roots: Mapping[Value, Value]
     writers: Mapping[Value, list[int]]
     readers: Mapping[Value, list[int]]
@@ -130,7 +131,7 @@ class Buffers:
                     writers[value].append(position)
                 if written is None or _reads(op, value):
                     readers[value].append(position)
-        return Buffers(roots, writers, readers)
+        return Buffers(owned, roots, writers, readers)
 
     def root(self, value: Value) -> Value:
         return self.roots.get(value, value)
@@ -140,10 +141,10 @@ _VIEWS = frozenset(
     f"memref.{name}"
     for name in (
         *("cast", "collapse_shape", "expand_shape", "memory_space_cast"),
-        *("reinterpret_cast", "reshape", "subview", "transpose", "view"),
+        *("reinterpret_cast", "reshape", "subview", "transpose"),
     )
 )
-HARMLESS = frozenset({"memref.dealloc", "memref.dim", "func.return"})
+HARMLESS = frozenset({"memref.dealloc", "memref.dim"})
 
 
 def _outputs(op: Operation) -> tuple[Value, ...] | None:

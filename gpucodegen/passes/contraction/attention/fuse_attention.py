@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen.dialects import linalg
-from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.gcg import NAME
 from gpucodegen.ir.operation import Block, Operation, Value
 from gpucodegen.passes.contraction.attention.chain import (
@@ -28,12 +28,16 @@ from gpucodegen.tiling.machine.gpu.product_plan import planned_for
 class FuseAttention(ModulePass):
     """Two products of 16-bit factors with a softmax between become a ``gpu.launch``.
 
-    ``arch``: the architecture that kernels are planned for.
+    ``arch``: the architecture that kernels are planned for.  ``alignments``: known
+    divisors of the addresses of the arguments of function ``entry``, 0 for arrays that
+    are aligned as devices allocate them.
     """
 
     name: ClassVar[str] = "fuse-attention"
     looks_for: ClassVar[frozenset[str]] = frozenset({"math.exp", "math.exp2"})
     arch: str = ""
+    entry: str = ""
+    alignments: tuple[int, ...] = ()
 
     def apply(self, module: Module) -> Module:
         return in_functions(module, lambda function: [self._fused(function)])
@@ -43,8 +47,12 @@ class FuseAttention(ModulePass):
             return function
         numbers = definitions(function)
 
+        def inside(op: Operation) -> Operation:
+            return op if op.dialect == "linalg" else op.with_blocks(block)
+
         def block(old: Block) -> Block:
-            return old.with_operations(self._list(function, old.operations, numbers))
+            operations = [*map(inside, old.operations)]
+            return old.with_operations(self._list(function, operations, numbers))
 
         return function.with_blocks(block)
 
@@ -78,11 +86,28 @@ class FuseAttention(ModulePass):
         plan = attention_plan(*problem, planned_for(self.arch))
         if plan is None or batches(found) > GRID[1]:
             return None
+        if not self._is_aligned(function, found, buffers):
+            return None
         kept = _replaced(
             found, operations, launch(found, plan, operations[at].location)
         )
         left = _without_unread(kept, buffers)
         return None if operations[found.product] in left else left
+
+    def _is_aligned(
+        self, function: Operation, found: Attention, buffers: Buffers
+    ) -> bool:
+        """Whether rows begin at addresses that asynchronous copies may read."""
+        if symbol_name(function) != self.entry:
+            return True
+        arguments = function.body.arguments
+        known = dict(zip(arguments, self.alignments, strict=False))
+        sources = (x.source for x in (found.query, found.key, found.value))
+        return not any(known.get(buffers.root(v), 0) % COPY for v in sources)
+
+
+COPY = 16
+"""Bytes of an asynchronous copy."""
 
 
 def _replaced(

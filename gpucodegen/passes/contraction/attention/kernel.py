@@ -98,6 +98,7 @@ class Kernel:
     batch: Value
     thread: Value
     shared: dict[str, Value] = field(default_factory=dict[str, Value])
+    groups: list[Value] = field(default_factory=list[Value])
     queries: dict[tuple[int, int], Value] = field(
         default_factory=dict[tuple[int, int], Value]
     )
@@ -252,12 +253,15 @@ class Kernel:
                 i.operations.append(copies.copy(source, target, PIECE, i.location))
 
             self._among(b, lines * pieces, start, one)
+
+    def commit(self, b: Builder) -> None:
+        """Close the group of the copies that were started."""
         b.operations.append(copies.create_group(1, b.location))
+        self.groups.append(b.operations[-1].result)
 
     def wait(self, b: Builder) -> None:
-        """Wait for all copies of the block."""
-        group = copies.create_group(1, b.location)
-        b.operations += [group, copies.wait(group.result, 0, b.location)]
+        """Wait for all copies of the block; a wait needs the token of any group."""
+        b.operations.append(copies.wait(self.groups[0], 0, b.location))
         b.add("gpu.barrier")
 
     def fragment(
@@ -351,12 +355,14 @@ class Kernel:
         self.wait(b)
         first = here * self.plan.keys
         self.copy(b, "value", self.found.value, first, axes.key)
+        self.commit(b)
         tile = self.score_tile(b)
         elements = self._elements(b, tile, here, masked=masked)
         self.wait(b)
         last = -(-self.extent(axes.key) // self.plan.keys) - 1
         after = Index.of(b.smallest([here + 1, Index.of(last)], "next"))
         self.copy(b, "key", self.found.key, after * self.plan.keys, axes.key)
+        self.commit(b)
         octaves = b.constant(self.scores.scale * self.found.octaves, F32)
         factors: list[Value] = []
         largest: list[Value] = []
@@ -515,6 +521,7 @@ class Kernel:
         first = Index.of(self.row_block) * self.plan.rows
         self.copy(b, "query", self.found.query, first, axes.row)
         self.copy(b, "key", self.found.key, Index.of(0), axes.key)
+        self.commit(b)
         if self.plan.holds_queries:
             self.wait(b)
             for n, term in product(
