@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from math import prod
 
 from gpucodegen.dialects import affine
@@ -36,6 +36,7 @@ from gpucodegen.passes.gpu.nest_mapping import (
     LOOPS,
     MappedLoop,
     Nest,
+    Rows,
     parallel_chain,
     trip_count,
 )
@@ -302,41 +303,6 @@ def moved(sweep: Sweep, width: int) -> dict[Operation, Moved]:
         for op, distance in distances.items()
         if (distance == 1 and width > 1) or (distance == 0 and op.results)
     }
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Loops that one dimension of the grid counts, the innermost first.
-
-    The number of a block is ``sum(position_k * prod(count_0 .. count_(k-1)))``.
-    """
-
-    loops: Sequence[MappedLoop]
-
-    @property
-    def is_counted(self) -> bool:
-        """Whether positions follow from the number: divisors must be known."""
-        return all(trip_count(loop).constant is not None for loop in self.loops[:-1])
-
-    @property
-    def count(self) -> Index:
-        return reduce(lambda n, loop: n * trip_count(loop), self.loops, Index.of(1))
-
-    def place(
-        self, b: Builder, number: Index, places: dict[Value, Value]
-    ) -> list[Index]:
-        """Define the loops' variables; expressions >= 0 where the iteration exists."""
-        guards: list[Index] = []
-        deep = Index.of(1)
-        for loop in self.loops:
-            count, rest = trip_count(loop), number // deep
-            known = count.constant
-            position = rest if loop is self.loops[-1] else rest % (known or 1)
-            iv = b.index(loop.lower + position * loop.step, loop.iv.name)
-            places[loop.iv] = iv
-            guards += [upper - 1 - iv for upper in loop.uppers[1:]]
-            deep = deep * count
-        return guards
 
 
 def map_elementwise(nest: Nest) -> list[Operation] | None:

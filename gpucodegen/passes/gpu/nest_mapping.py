@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Protocol
 
 from gpucodegen.dialects import affine
@@ -84,6 +84,41 @@ def trip_count(loop: MappedLoop) -> Index:
     """Iterations by the first upper bound; the others are guarded in the kernel."""
     span = loop.uppers[0] - loop.lower
     return (span + (loop.step - 1)) // loop.step
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Loops that one dimension of the grid counts, the innermost first.
+
+    The number of a block is ``sum(position_k * prod(count_0 .. count_(k-1)))``.
+    """
+
+    loops: Sequence[MappedLoop]
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether positions follow from the number: divisors must be known."""
+        return all(trip_count(loop).constant is not None for loop in self.loops[:-1])
+
+    @property
+    def count(self) -> Index:
+        return reduce(lambda n, loop: n * trip_count(loop), self.loops, Index.of(1))
+
+    def place(
+        self, b: Builder, number: Index, places: dict[Value, Value]
+    ) -> list[Index]:
+        """Define the loops' variables; expressions >= 0 where the iteration exists."""
+        guards: list[Index] = []
+        deep = Index.of(1)
+        for loop in self.loops:
+            count, rest = trip_count(loop), number // deep
+            known = count.constant
+            position = rest if loop is self.loops[-1] else rest % (known or 1)
+            iv = b.index(loop.lower + position * loop.step, loop.iv.name)
+            places[loop.iv] = iv
+            guards += [upper - 1 - iv for upper in loop.uppers[1:]]
+            deep = deep * count
+        return guards
 
 
 def _of_for(loop: affine.For) -> list[MappedLoop]:
@@ -185,34 +220,67 @@ THREADS: tuple[tuple[int, int, int], ...] = ((256, 1, 1), (32, 8, 1), (32, 4, 2)
 """Block shape by number of mapped loops; x runs along the innermost one."""
 
 
+MOST_LOOPS = 8
+"""Loops of a nest that one kernel distributes, at most."""
+
+
 def map_parallel_loops(nest: Nest) -> list[Operation] | None:
     """A kernel with a thread for each iteration of the outer parallel loops."""
-    chain = parallel_chain(nest.op, nest.analysis, len(THREADS))
+    chain = distributed_chain(nest.op, nest.analysis)
     return nest.mapper.launch(thread_per_iteration(chain)) if chain else None
+
+
+def distributed_chain(op: Operation, analysis: NestAnalysis) -> list[MappedLoop]:
+    """The parallel loops from ``op`` inwards that threads count.
+
+    The outer ones of more than three share an axis of the grid, which needs their
+    extents.
+    """
+    chain = parallel_chain(op, analysis, MOST_LOOPS)
+    is_counted = Rows(_along_z(chain)).is_counted
+    return chain if is_counted else chain[: len(THREADS)]
+
+
+def _along_z(chain: Sequence[MappedLoop]) -> list[MappedLoop]:
+    """The loops that share the last axis, the innermost first."""
+    return [*reversed(chain)][len(THREADS) - 1 :]
 
 
 def thread_per_iteration(chain: Sequence[MappedLoop]) -> KernelBody:
     """A kernel whose thread ``(x, y, z)`` runs one iteration of the chain."""
-    block = THREADS[len(chain) - 1]
+    block = THREADS[min(len(chain), len(THREADS)) - 1]
     b = Builder(chain[0].operation.location)
     grid = [Index.of(1)] * 3
     values: dict[Value, Value] = {}
     limits: list[Index] = []
-    for dimension, loop in enumerate(reversed(chain)):
+    shared = _along_z(chain)
+    axes = [Rows([loop]) for loop in reversed(chain[len(shared) :])]
+    for dimension, loops in enumerate([*axes, *([Rows(shared)] if shared else [])]):
         name = "xyz"[dimension]
         thread = thread_index(b, "thread_id", name, f"t{name}")
         number = thread_index(b, "block_id", name, f"b{name}")
         position = Index.of(number) * block[dimension] + thread
-        count = trip_count(loop)
+        if len(loops.loops) > 1:
+            position = Index.of(b.index(position, f"n{name}"))
+        count = loops.count
         grid[dimension] = (count + (block[dimension] - 1)) // block[dimension]
-        iv = b.index(loop.lower + position * loop.step, loop.iv.name)
-        values[loop.iv] = iv
+        further = loops.place(b, position, values)
         exact = count.constant is not None and count.constant % block[dimension] == 0
-        bounds = loop.uppers[1:] if exact else loop.uppers
-        limits += [bound - 1 - iv for bound in bounds]
+        limits += [] if exact else _ends(loops, count, position, values)
+        limits += further
     body = inner_operations(chain[-1].operation)
     b.guard(
         limits,
         lambda i: i.operations.extend(substitute_values(op, values) for op in body),
     )
     return KernelBody(tuple(b.operations), tuple(grid), block)
+
+
+def _ends(
+    rows: Rows, count: Index, position: Index, values: Mapping[Value, Value]
+) -> list[Index]:
+    """Expressions >= 0 where a number is one of the iterations."""
+    if len(rows.loops) > 1:
+        return [count - 1 - position]
+    (loop,) = rows.loops
+    return [loop.uppers[0] - 1 - values[loop.iv]]

@@ -38,13 +38,12 @@ from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.elementwise import (
     DEEPEST,
     Grouped,
-    Rows,
     Sweep,
     iterations,
     moved,
     sweeps,
 )
-from gpucodegen.passes.gpu.nest_mapping import Nest, parallel_chain, trip_count
+from gpucodegen.passes.gpu.nest_mapping import Nest, Rows, parallel_chain, trip_count
 from gpucodegen.passes.loops.histogram_privatization import UPDATE, update
 from gpucodegen.passes.outlining.gpu_launch import SHARED, KernelBody, thread_index
 from gpucodegen.passes.prepare.vectors.boxes import when

@@ -27,13 +27,12 @@ from gpucodegen.passes.framework.indexing import Index, as_map, from_map, replac
 from gpucodegen.passes.gpu.elementwise import (
     Grouped,
     Moved,
-    Rows,
     Sweep,
     iterations,
     moved,
     sweeps,
 )
-from gpucodegen.passes.gpu.nest_mapping import MappedLoop, Nest, trip_count
+from gpucodegen.passes.gpu.nest_mapping import MappedLoop, Nest, Rows, trip_count
 from gpucodegen.passes.outlining.gpu_launch import SHARED, KernelBody, thread_index
 from gpucodegen.tiling.machine.gpu.devices import GpuDevice
 from gpucodegen.tiling.machine.gpu.streams import TransposeTile, plan_tile
