@@ -109,7 +109,7 @@ def scheduled(made: Made) -> Computed:
     return (with_options if made.seed % 2 else with_passes)(made)
 
 
-MOST_THREADS = 100_000
+MOST_THREADS = 20_000
 """Threads of blocks with barriers that the interpreter runs for a program."""
 
 

@@ -7,7 +7,11 @@ kept.
 
 `FuseRows` fuses neighbouring nests that use the same rows, such as those of a softmax,
 so that one kernel reads and writes each row once.  Contractions are not fused, nor are
-reductions of so few rows that thread groups would leave the device idle.
+reductions of so few rows that thread groups would leave the device idle.  A nest that
+fills an array is fused with the reductions that begin with its numbers, around these:
+
+    for p { A[p] = c }
+    for p { for r { A[p] = A[p] + B[p, r] } }  =>  for p { A[p] = c; for r { .. } }
 """
 
 from __future__ import annotations
@@ -15,10 +19,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from math import prod
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.analysis.work import (
@@ -30,9 +35,10 @@ from gpucodegen.passes.contraction.gpu.axes import paying_contraction
 from gpucodegen.passes.contraction.recognize import only_accumulates
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
+from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.blocks.thread_reductions import extent
 from gpucodegen.passes.gpu.stepped import TYPICAL, Steps, distributed, lane_programs
-from gpucodegen.passes.loops.fusion import LocalityFuser
+from gpucodegen.passes.loops.fusion import Fuser, LocalityFuser
 from gpucodegen.passes.loops.restructure import (
     Planner,
     reordered,
@@ -78,14 +84,58 @@ class FuseRows(ModulePass):
 
         fuser = LocalityFuser(surroundings, processors, is_left_alone)
 
-        def function(op: Operation) -> list[Operation]:
-            return [with_blocks(op, lambda o: _fused(fuser, o))]
+        def block(operations: Sequence[Operation]) -> list[Operation]:
+            begun = with_initial_values(operations, surroundings, processors)
+            return fuser.all_fused(begun)
 
-        return in_functions(module, function)
+        return in_functions(module, lambda op: [with_blocks(op, block)])
 
 
-def _fused(fuser: LocalityFuser, operations: Sequence[Operation]) -> list[Operation]:
-    return fuser.all_fused(operations)
+def with_initial_values(
+    operations: Sequence[Operation], surroundings: Surroundings, processors: int
+) -> list[Operation]:
+    """The block with fills inside of the reductions that begin with them."""
+    current, at = list(operations), 0
+    while at < len(current):
+        made = _begun(current, at, surroundings, processors)
+        current, at = (current, at + 1) if made is None else (made, at)
+    return current
+
+
+def _begun(
+    operations: list[Operation], at: int, surroundings: Surroundings, processors: int
+) -> list[Operation] | None:
+    """The block with the fill at a position fused, if there is one."""
+    chain = chain_of(operations[at]) if operations[at].name == "affine.for" else []
+    stored = _filled(chain)
+    counts = [extent(loop) for loop in chain]
+    if stored is None or None in counts or prod(n or 1 for n in counts) < processors:
+        return None
+    users = (
+        n
+        for n, op in enumerate(operations[at + 1 :], at + 1)
+        if any(stored in inner.used for inner in op.walk())
+    )
+    user = next(users, at)
+    op = operations[user]
+    if user == at or op.name != "affine.for" or len(chain_of(op)) <= len(chain):
+        return None
+    analysis = analyse([op], operations[:user], surroundings)
+    if any(map(paying_contraction, distribute(op, analysis))):
+        return None
+    around = chain_of(op)[: len(chain)]
+    if not all(map(analysis.is_parallel, around)):
+        return None
+    made = Fuser((), None, surroundings, len(chain)).fused(operations, at, user)
+    return None if isinstance(made, Refusal) else made
+
+
+def _filled(chain: Sequence[Operation]) -> Value | None:
+    """The array that a nest fills with one number that it does not load."""
+    body = inner_operations(chain[-1]) if chain else ()
+    if len(body) != 1 or body[0].name != "affine.store":
+        return None
+    return body[0].operands[1]
 
 
 def _is_left_alone(op: Operation, analysis: NestAnalysis, processors: int) -> bool:

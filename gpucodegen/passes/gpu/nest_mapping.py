@@ -255,7 +255,8 @@ def thread_per_iteration(chain: Sequence[MappedLoop]) -> KernelBody:
     limits: list[Index] = []
     shared = _along_z(chain)
     axes = [Rows([loop]) for loop in reversed(chain[len(shared) :])]
-    for dimension, loops in enumerate([*axes, *([Rows(shared)] if shared else [])]):
+    axes += [Rows(shared)] if shared else []
+    for dimension, loops in enumerate(axes):
         name = "xyz"[dimension]
         thread = thread_index(b, "thread_id", name, f"t{name}")
         number = thread_index(b, "block_id", name, f"b{name}")
