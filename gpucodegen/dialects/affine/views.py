@@ -66,6 +66,14 @@ class For(CountedLoop):
         return self.operation.integer("step", 1)
 
     @property
+    def trip_count(self) -> int | None:
+        """The number of iterations, if it is known."""
+        bounds = self.constant_bounds
+        if bounds is None:
+            return None
+        return max(0, -(-(bounds[1] - bounds[0]) // self.step))
+
+    @property
     def constant_bounds(self) -> tuple[int, int] | None:
         """``(lower, upper)`` when both are single constants."""
         lower, upper = self.lower_map, self.upper_map

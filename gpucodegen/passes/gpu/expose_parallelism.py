@@ -22,7 +22,9 @@ from functools import partial
 from math import prod
 from typing import ClassVar
 
+from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
+from gpucodegen.ir.affine import Dim
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
@@ -35,10 +37,12 @@ from gpucodegen.passes.contraction.gpu.axes import paying_contraction
 from gpucodegen.passes.contraction.recognize import only_accumulates
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
+from gpucodegen.passes.framework.indexing import compact, from_map
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.blocks.thread_reductions import extent
 from gpucodegen.passes.gpu.stepped import TYPICAL, Steps, distributed, lane_programs
 from gpucodegen.passes.loops.fusion import Fuser, LocalityFuser
+from gpucodegen.passes.loops.interchange import interchanged
 from gpucodegen.passes.loops.restructure import (
     Planner,
     reordered,
@@ -82,7 +86,7 @@ class FuseRows(ModulePass):
         def is_left_alone(op: Operation, analysis: NestAnalysis) -> bool:
             return _is_left_alone(op, analysis, processors)
 
-        fuser = LocalityFuser(surroundings, processors, is_left_alone)
+        fuser = LocalityFuser(surroundings, processors, is_left_alone, least=processors)
 
         def block(operations: Sequence[Operation]) -> list[Operation]:
             begun = with_initial_values(operations, surroundings, processors)
@@ -124,10 +128,46 @@ def _begun(
     if any(map(paying_contraction, distribute(op, analysis))):
         return None
     around = chain_of(op)[: len(chain)]
-    if not all(map(analysis.is_parallel, around)):
+    order = _order_of(chain, around, stored)
+    if order is None or not all(map(analysis.is_parallel, around)):
         return None
-    made = Fuser((), None, surroundings, len(chain)).fused(operations, at, user)
+    turned = list(operations)
+    turned[at] = interchanged(chain, order)
+    made = Fuser((), None, surroundings, len(chain)).fused(turned, at, user)
     return None if isinstance(made, Refusal) else made
+
+
+def _order_of(
+    fill: Sequence[Operation], around: Sequence[Operation], stored: Value
+) -> list[int] | None:
+    """The fill's loops in the order in which other loops index the array.
+
+    The iterations of a fill may come in any order: each writes an element of its own.
+    """
+    accesses = (o for o in around[-1].walk() if o.name in affine.ACCESSES)
+    users = (o for o in accesses if stored in o.operands)
+    ways = [
+        _dimensions(chain, op)
+        for chain, op in ((fill, inner_operations(fill[-1])[0]), (around, next(users)))
+    ]
+    if None in ways:
+        return None
+    own, wanted = ({d: n for n, d in enumerate(way or ())} for way in ways)
+    return [own[d] for d in wanted] if own.keys() == wanted.keys() else None
+
+
+def _dimensions(chain: Sequence[Operation], access: Operation) -> list[int] | None:
+    """The dimension of the array that each loop alone indexes."""
+    position = 1 if access.name == "affine.store" else 0
+    indices = from_map(affine.map_of(access), access.operands[position + 1 :])
+    found = {
+        index.values[0]: d
+        for d, index in enumerate(map(compact, indices))
+        if index.expr == Dim(0)
+    }
+    variables = [affine.For(op).iv for op in chain]
+    is_each = len(found) == len(indices) == len(chain) and {*variables} <= {*found}
+    return [found[v] for v in variables] if is_each else None
 
 
 def _filled(chain: Sequence[Operation]) -> Value | None:

@@ -13,6 +13,7 @@ from functools import cached_property, reduce
 from typing import Protocol
 
 from gpucodegen.dialects import affine
+from gpucodegen.ir.affine import Dim, linear_form
 from gpucodegen.ir.operation import Operation, Value, substitute_values
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
@@ -20,6 +21,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.outlining.gpu_launch import KernelBody, thread_index
+from gpucodegen.passes.outlining.vector_width import address_of
 from gpucodegen.passes.vectorize.accumulations import Order
 from gpucodegen.tiling.machine.gpu.devices import GpuDevice
 from gpucodegen.tiling.machine.gpu.thread_groups import ThreadGroup
@@ -225,20 +227,42 @@ MOST_LOOPS = 8
 
 
 def map_parallel_loops(nest: Nest) -> list[Operation] | None:
-    """A kernel with a thread for each iteration of the outer parallel loops."""
-    chain = distributed_chain(nest.op, nest.analysis)
-    return nest.mapper.launch(thread_per_iteration(chain)) if chain else None
+    """A kernel with a thread for each iteration of the outer parallel loops.
 
-
-def distributed_chain(op: Operation, analysis: NestAnalysis) -> list[MappedLoop]:
-    """The parallel loops from ``op`` inwards that threads count.
-
-    The outer ones of more than three share an axis of the grid, which needs their
-    extents.
+    Neighbouring threads differ along the loop with the most contiguous accesses.  The
+    outer ones of more than three share an axis of the grid, which needs their extents.
     """
-    chain = parallel_chain(op, analysis, MOST_LOOPS)
-    is_counted = Rows(_along_z(chain)).is_counted
-    return chain if is_counted else chain[: len(THREADS)]
+    chain = parallel_chain(nest.op, nest.analysis, MOST_LOOPS)
+    if not chain:
+        return None
+    order = _contiguous_last(chain, nest.definitions)
+    if not Rows(_along_z(order)).is_counted:
+        chain = chain[: len(THREADS)]
+        order = _contiguous_last(chain, nest.definitions)
+    return nest.mapper.launch(thread_per_iteration(chain, order))
+
+
+def _contiguous_last(
+    chain: Sequence[MappedLoop], definitions: Mapping[Value, Operation]
+) -> list[MappedLoop]:
+    """The loops with the one last along which most accesses are contiguous.
+
+    It is the innermost of several.
+    """
+    accesses = [op for op in chain[-1].operation.walk() if op.name in _ACCESSES]
+    counts = dict.fromkeys((loop.iv for loop in chain), 0)
+    for address in (address_of(op, definitions) for op in accesses):
+        terms = linear_form(address.offset.expr)[0] if address else {}
+        for term, factor in terms.items():
+            assert address is not None
+            iv = address.offset.values[term.position] if isinstance(term, Dim) else None
+            if iv in counts and abs(factor) == 1:
+                counts[iv] += 1
+    best = max(range(len(chain)), key=lambda n: (counts[chain[n].iv], n))
+    return [*chain[:best], *chain[best + 1 :], chain[best]]
+
+
+_ACCESSES = frozenset({"affine.load", "affine.store"})
 
 
 def _along_z(chain: Sequence[MappedLoop]) -> list[MappedLoop]:
@@ -246,15 +270,21 @@ def _along_z(chain: Sequence[MappedLoop]) -> list[MappedLoop]:
     return [*reversed(chain)][len(THREADS) - 1 :]
 
 
-def thread_per_iteration(chain: Sequence[MappedLoop]) -> KernelBody:
-    """A kernel whose thread ``(x, y, z)`` runs one iteration of the chain."""
+def thread_per_iteration(
+    chain: Sequence[MappedLoop], order: Sequence[MappedLoop] = ()
+) -> KernelBody:
+    """A kernel whose thread ``(x, y, z)`` runs one iteration of the chain.
+
+    ``order``: the loops of the chain, those of x, y and z from the last one on.
+    """
+    order = order or chain
     block = THREADS[min(len(chain), len(THREADS)) - 1]
     b = Builder(chain[0].operation.location)
     grid = [Index.of(1)] * 3
     values: dict[Value, Value] = {}
     limits: list[Index] = []
-    shared = _along_z(chain)
-    axes = [Rows([loop]) for loop in reversed(chain[len(shared) :])]
+    shared = _along_z(order)
+    axes = [Rows([loop]) for loop in reversed(order[len(shared) :])]
     axes += [Rows(shared)] if shared else []
     for dimension, loops in enumerate(axes):
         name = "xyz"[dimension]

@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise
+from math import inf, prod
 from typing import ClassVar
 
 from gpucodegen import errors
@@ -385,13 +386,15 @@ class LocalityFuser:
     """Fuses the loops of a block; ``left_alone`` tells which nests stay as they are.
 
     ``wishes``: the requested fusions of a nest with the next one, by its number
-    (`requested_schedules`).
+    (`requested_schedules`).  ``least``: iterations of the loops that fused nests share,
+    where these do not share all.
     """
 
     surroundings: Surroundings
     threads: int
     left_alone: Predicate
     wishes: Mapping[int, int] = field(default_factory=dict[int, int])
+    least: int = 1
 
     def all_fused(self, operations: Sequence[Operation]) -> list[Operation]:
         """The block with every loop fused with its successors while it pays."""
@@ -491,6 +494,9 @@ class LocalityFuser:
             return Refusal("one of them is left as it is")
         refusal = Refusal("a parallel loop would be lost")
         for depth in self._depths(analysis, ends):
+            if depth and self._iterations(ends[0], depth) < self.least:
+                refusal = Refusal("they share too few iterations")
+                continue
             fuser = Fuser((), None, self.surroundings, depth)
             made = fuser.fused(operations, first, second)
             if isinstance(made, Refusal):
@@ -531,6 +537,12 @@ class LocalityFuser:
             if parallel and len(chains[0]) == len(chains[1])
             else [*range(most, 0, -1)]
         )
+
+    def _iterations(self, nest: Operation, depth: int) -> float:
+        """Iterations of the outer loops of a nest, infinite where they are open."""
+        loops = chain_of(sunk(nest), depth)
+        counts = [affine.For(op).trip_count for op in loops]
+        return prod(inf if count is None else count for count in counts)
 
     def _stays_parallel(
         self,

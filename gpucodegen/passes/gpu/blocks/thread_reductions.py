@@ -252,12 +252,7 @@ def _as_one_row(
 
 def extent(op: Operation) -> int | None:
     """The number of iterations of a loop, if known."""
-    loop = affine.For(op)
-    bounds = loop.constant_bounds
-    if bounds is None:
-        return None
-    lower, upper = bounds
-    return max(0, -(-(upper - lower) // loop.step))
+    return affine.For(op).trip_count
 
 
 @dataclass(frozen=True, slots=True)
