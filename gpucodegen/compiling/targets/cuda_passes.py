@@ -6,6 +6,7 @@ from gpucodegen.options import Options
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.gpu.expose_parallelism import ExposeParallelism, FuseRows
 from gpucodegen.passes.gpu.map_gpu import MapGpu
+from gpucodegen.passes.gpu.predicate_padding import PredicatePadding
 from gpucodegen.passes.loops.array_contraction import ContractArrays
 from gpucodegen.passes.loops.array_privatization import Privatize
 from gpucodegen.passes.loops.fusion import FuseElementwise
@@ -42,4 +43,5 @@ def _nests(options: Options) -> list[ModulePass]:
     if options.exact:
         return []
     orders = [ExposeParallelism(options.arch)] if options.time_tiles else []
-    return [FuseRows(options.arch), FuseElementwise(), ContractArrays(), *orders]
+    fused = [FuseRows(options.arch), FuseElementwise(), ContractArrays()]
+    return [PredicatePadding(), *fused, *orders]
