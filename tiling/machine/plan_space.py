@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
 P = TypeVar("P")
@@ -30,6 +31,7 @@ def least(plans: Iterable[P], cost: Callable[[P], Any], /) -> P:
     return min(plans, key=cost)
 
 
+@lru_cache(maxsize=1 << 14, typed=True)
 def point_of(kind: str, plan: object) -> Point:
     """The numeric fields of a plan by name.
 
@@ -163,6 +165,9 @@ def _apart(plan: Point, asked: Point) -> int:
 
 def _nearest(plans: Sequence[Point], asked: Point, cost: Callable[[int], Any]) -> int:
     """The plan that differs least; of equal ones the one with no other fields."""
+    same = [n for n, plan in enumerate(plans) if plan == asked]
+    if same:
+        return min(same, key=cost)
 
     def key(n: int) -> tuple[int, bool, Any]:
         return _apart(plans[n], asked), bool(asked) and plans[n] != asked, cost(n)
