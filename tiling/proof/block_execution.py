@@ -440,9 +440,7 @@ class BlockExecution:
         ranges = map(self._range, events)
         return any(low <= last and first <= high for low, high in ranges)
 
-    def _window(
-        self, events: Iterable[Event]
-    ) -> tuple[int, Callable[[Event], Table]]:
+    def _window(self, events: Iterable[Event]) -> tuple[int, Callable[[Event], Table]]:
         """The cells from the first to the last of events, and tables of these cells."""
         ranges = list(map(self._range, events))
         start = min(low for low, _ in ranges)

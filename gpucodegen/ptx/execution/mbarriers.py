@@ -106,7 +106,7 @@ class MBarriers:
         self._moves_data = self.batch.launch.program.moves_data
         self.stalled = np.zeros(self.batch.lanes, bool)
         self.polled = np.zeros(self.batch.lanes, np.int64)
-        """The instruction at which a lane polls, the barrier's place, and the parity."""
+        """The instruction at which a lane polls, the barrier's place, the parity."""
         self.place = np.zeros(self.batch.lanes, np.int64)
         self.parity = np.zeros(self.batch.lanes, np.int64)
         self.polling = False
