@@ -419,9 +419,11 @@ class MapGpu(ModulePass):
                 problem=f"option 'arch' cannot be {self.arch!r}",
                 hint=f"Known architectures: {', '.join(MULTIPROCESSORS)}",
             )
-        menus = self._wanted(keeps=self.strict and bool(self.plan))
+        menus = self._wanted(keeps=False)
         made = self._mapped(module, menus)
         if self.strict and menus.unmet:
+            menus = self._wanted(keeps=True)
+            self._mapped(module, menus)
             raise not_on_offer(self.name, menus, "kernel of the program has a plan")
         return made
 
