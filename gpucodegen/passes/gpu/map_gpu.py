@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module, symbol_name
@@ -106,7 +106,9 @@ from gpucodegen.tiling.machine.gpu.product_tiles import (
 )
 from gpucodegen.tiling.machine.gpu.thread_groups import ThreadGroup
 from gpucodegen.tiling.machine.plan_space import Choice, KernelMenus, Menus
-from gpucodegen.tiling.tuning.knobs import Knob, menu_knob
+
+if TYPE_CHECKING:
+    from gpucodegen.tiling.tuning.knobs import Knob
 
 Kind = Callable[[Nest], list[Operation] | None]
 """The host operations for a nest, or None if it is not of this kind."""
@@ -429,6 +431,8 @@ class MapGpu(ModulePass):
 
     def knobs(self, module: Module) -> Sequence[Knob]:
         """The possible plans of each kernel."""
+        from gpucodegen.tiling.tuning.knobs import menu_knob
+
         menus = self._wanted(keeps=True)
         self._mapped(module, menus)
         return list(map(menu_knob, menus.kept))
