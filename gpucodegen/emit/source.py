@@ -12,7 +12,7 @@ import re
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from itertools import chain, count, filterfalse
+from itertools import count
 from pathlib import PurePath
 
 from gpucodegen.ir.locations import UNKNOWN, Location, file_location
@@ -50,6 +50,8 @@ class PythonNames:
 
     _lasting: set[str] = field(default_factory=lambda: set(RESERVED))
     _scopes: list[set[str]] = field(default_factory=lambda: [set[str]()])
+    _starts: list[dict[str, int]] = field(default_factory=lambda: [dict[str, int]()])
+    """By scope and base: names with smaller numbers are taken while it lasts."""
 
     def reserve(self, names: Iterable[str]) -> None:
         """Exclude names from later use."""
@@ -58,8 +60,10 @@ class PythonNames:
     def fresh(self, hint: str, default: str = "v", *, lasting: bool = False) -> str:
         """A unique name similar to ``hint``; a lasting one is never reused."""
         base = sanitized(hint, default)
-        candidates = chain([base], (f"{base}_{n}" for n in count(1)))
-        name = next(filterfalse(self._is_taken, candidates))
+        start = next((each[base] for each in self._starts[::-1] if base in each), 0)
+        numbered = ((n, f"{base}_{n}" if n else base) for n in count(start))
+        number, name = next(each for each in numbered if not self._is_taken(each[1]))
+        self._starts[-1][base] = number
         (self._lasting if lasting else self._scopes[-1]).add(name)
         return name
 
@@ -67,10 +71,12 @@ class PythonNames:
     def scope(self) -> Generator[None]:
         """Names made inside are released after it."""
         self._scopes.append(set())
+        self._starts.append({})
         try:
             yield
         finally:
             self._scopes.pop()
+            self._starts.pop()
 
     def _is_taken(self, name: str) -> bool:
         return name in self._lasting or any(name in scope for scope in self._scopes)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import assert_never
 
 
@@ -87,13 +87,28 @@ class Const(AffineExpr):
         return str(self.value)
 
 
+_NUMBERS = {op: n for n, op in enumerate(("+", "*", "mod", "floordiv", "ceildiv"))}
+
+
 @dataclass(frozen=True, slots=True)
 class Binary(AffineExpr):
-    """``lhs op rhs`` with ``op`` one of ``+ * mod floordiv ceildiv``."""
+    """``lhs op rhs`` with ``op`` one of ``+ * mod floordiv ceildiv``.
+
+    Expressions are keys of `linear_form`, so a node keeps its hash: of numbers alone,
+    which is the same in each process.
+    """
 
     op: str
     lhs: AffineExpr
     rhs: AffineExpr
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        value = hash((_NUMBERS[self.op], self.lhs, self.rhs))
+        object.__setattr__(self, "_hash", value)
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def __str__(self) -> str:
         return text(self)
@@ -147,9 +162,13 @@ def to_expr(value: AffineExpr | int) -> AffineExpr:
     return Const(value) if isinstance(value, int) else value
 
 
-def _terms(expr: AffineExpr) -> tuple[dict[AffineExpr, int], int]:
+Terms = dict[AffineExpr, int]
+"""The coefficients of the terms of a sum."""
+
+
+def _terms(expr: AffineExpr) -> tuple[Terms, int]:
     """Split a sum into coefficients per non-constant term and a constant."""
-    terms: dict[AffineExpr, int] = {}
+    terms: Terms = {}
     constant = 0
     work: list[tuple[AffineExpr, int]] = [(expr, 1)]
     while work:
@@ -163,7 +182,20 @@ def _terms(expr: AffineExpr) -> tuple[dict[AffineExpr, int], int]:
                 work.append((lhs, factor * value))
             case _:
                 terms[node] = terms.get(node, 0) + factor
-    return {term: c for term, c in terms.items() if c != 0}, constant
+    return _without_zeros(terms), constant
+
+
+def _without_zeros(terms: Terms) -> Terms:
+    if 0 not in terms.values():
+        return terms
+    return {term: c for term, c in terms.items() if c}
+
+
+def _collected(terms: Terms, more: Terms) -> Terms:
+    """The sum of two sums; the first one is changed."""
+    for term, c in more.items():
+        terms[term] = terms.get(term, 0) + c
+    return _without_zeros(terms)
 
 
 def _sum_of(terms: Mapping[AffineExpr, int], constant: int) -> AffineExpr:
@@ -182,9 +214,7 @@ def add(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
     """``lhs + rhs`` with like terms collected."""
     terms, constant = _terms(lhs)
     more, offset = _terms(rhs)
-    for term, c in more.items():
-        terms[term] = terms.get(term, 0) + c
-    return _sum_of({t: c for t, c in terms.items() if c != 0}, constant + offset)
+    return _sum_of(_collected(terms, more), constant + offset)
 
 
 def mul(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
@@ -194,8 +224,11 @@ def mul(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
     if not isinstance(rhs, Const):
         return Binary("*", lhs, rhs)
     terms, constant = _terms(lhs)
-    scaled = {t: c * rhs.value for t, c in terms.items() if c * rhs.value != 0}
-    return _sum_of(scaled, constant * rhs.value)
+    return _sum_of(_scaled(terms, rhs.value), constant * rhs.value)
+
+
+def _scaled(terms: Terms, factor: int) -> Terms:
+    return {t: c * factor for t, c in terms.items()} if factor else {}
 
 
 def mod(lhs: AffineExpr, rhs: AffineExpr) -> AffineExpr:
@@ -279,10 +312,31 @@ def substitute(
             return dims[position]
         case Sym(position):
             return syms[position]
+        case Binary("+") | Binary("*", _, Const()):
+            return _sum_of(*_substituted_terms(expr, dims, syms))
         case Binary(op, lhs, rhs):
             return binary(op, substitute(lhs, dims, syms), substitute(rhs, dims, syms))
         case _:
             return expr
+
+
+def _substituted_terms(
+    expr: AffineExpr, dims: Sequence[AffineExpr], syms: Sequence[AffineExpr]
+) -> tuple[Terms, int]:
+    """The terms of a sum after `substitute`, in the order in which `add` leaves them.
+
+    The sum is built once, not for each of its terms.
+    """
+    match expr:
+        case Binary("+", lhs, rhs):
+            terms, constant = _substituted_terms(lhs, dims, syms)
+            more, offset = _substituted_terms(rhs, dims, syms)
+            return _collected(terms, more), constant + offset
+        case Binary("*", lhs, Const(factor)):
+            terms, constant = _substituted_terms(lhs, dims, syms)
+            return _scaled(terms, factor), constant * factor
+        case _:
+            return _terms(substitute(expr, dims, syms))
 
 
 _EVALUATE: dict[str, Callable[[int, int], int]] = {

@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 _LABEL = re.compile(r"\s*(\.L_x_\d+):")
 _INSTRUCTION = re.compile(
@@ -196,7 +197,12 @@ ARITHMETIC = ("FFMA", "DFMA", "HFMA2", "MMA")
 
 def kind(x: MachineInstruction) -> str:
     """The kind of one instruction."""
-    fits = [name for name, pattern in _PATTERNS if pattern.fullmatch(x.opcode)]
+    return _kind(x.opcode)
+
+
+@cache
+def _kind(opcode: str) -> str:
+    fits = [name for name, pattern in _PATTERNS if pattern.fullmatch(opcode)]
     return fits[-1] if fits else "other"
 
 

@@ -36,6 +36,16 @@ def test_bulk_copies_arrive() -> None:
     assert (x == y).all()
 
 
+def test_lanes_that_wait_poll_again_when_their_copy_has_landed() -> None:
+    x, y = arrays()
+    run = launch(BULK, 1, 128, x, y, check=False, measure=True)
+    assert (x == y).all()
+    assert run.counters is not None
+    counts = run.counters.instructions().items()
+    polls = sum(n for name, n in counts if "try_wait" in name)
+    assert polls == 2 * 128 // 32
+
+
 @pytest.mark.cases(
     ("edit", "kind"),
     [

@@ -32,7 +32,7 @@ from gpucodegen.tiling.proof.races import PROOF, Race, races
 
 @dataclass(frozen=True)
 class Stores:
-    """Each of 64 threads puts an element, one copies all of them out, four times.
+    """Each of 64 threads puts an element, one copies all of them out, in some rounds.
 
     ``order``: of the parts of a round; ``whither``: the row that a round writes.
     """
@@ -45,6 +45,7 @@ class Stores:
     whither: str = "4*b + k"
     first: str = "t = 0"
     cell: str = "t"
+    rounds: int = 4
 
     def body(self, parts: Mapping[str, Node]) -> tuple[Node, ...]:
         """The parts of a round; repeated statements get names of their own."""
@@ -90,7 +91,7 @@ class Stores:
             Loop("t", "0", "64", role=Role.THREAD),
         ]
         arrays = Array("s", (64,), ("b",)), Array("out", (None, None))
-        rounds = nest([Loop("k", "0", "4")], body)
+        rounds = nest([Loop("k", "0", str(self.rounds))], body)
         return Scop(arrays=arrays, body=nest(loops, (*rounds, *end)))
 
 
@@ -139,6 +140,14 @@ def test_what_enumeration_proves(name: str) -> None:
 @pytest.mark.cases("name", SPOILT)
 def test_what_enumeration_leaves_to_isl(name: str) -> None:
     assert not proven(SPOILT[name][0].scop).is_complete
+
+
+@pytest.mark.cases(
+    ("whither", "is_proven"), [("150*b + k", True), ("150*b + (k mod 149)", False)]
+)
+def test_many_rounds_whose_writes_stay_open(whither: str, *, is_proven: bool) -> None:
+    scop = Stores(rounds=150, whither=whither).scop
+    assert proven(scop).is_complete == is_proven
 
 
 PARTS = "wait", "meet", "put", "fence", "copy", "meet_warp", "start", "wait_all"

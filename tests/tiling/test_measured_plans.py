@@ -11,7 +11,7 @@ import pytest
 
 from bench import session
 from gpucodegen.tiling.machine.gpu.devices import DEVICES
-from gpucodegen.tiling.machine.gpu.product_plan import plan_contraction, priced
+from gpucodegen.tiling.machine.gpu.product_plan import offered, plan_contraction
 from gpucodegen.tiling.machine.gpu.product_tiles import WarpgroupTiles
 from gpucodegen.tiling.machine.gpu.product_work import Product
 from gpucodegen.tiling.machine.plan_space import point_of
@@ -60,10 +60,11 @@ def convolution(extents: Mapping[str, int]) -> Product:
 
 def estimated(product: Product, wanted: Mapping[str, int]) -> float:
     """Clocks of the plan that fits: the cheapest, as the planner takes it."""
-    plans = priced(product, splits=(1,), device=DEVICES["H100"], warpgroups=True)
+    device = DEVICES["H100"]
+    plans, clocks = offered(product, splits=(1,), device=device, warpgroups=True)
     fitting = [
-        clocks
-        for plan, clocks in plans.items()
+        clocks[plan]
+        for plan in plans
         if wanted.items() <= point_of("product", plan).items()
     ]
     return min(fitting)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
+from functools import lru_cache
 from typing import Any, Protocol, TypeVar
 
 P = TypeVar("P")
@@ -30,6 +31,7 @@ def least(plans: Iterable[P], cost: Callable[[P], Any], /) -> P:
     return min(plans, key=cost)
 
 
+@lru_cache(maxsize=1 << 14, typed=True)
 def point_of(kind: str, plan: object) -> Point:
     """The numeric fields of a plan by name.
 
@@ -162,12 +164,19 @@ def _apart(plan: Point, asked: Point) -> int:
 
 
 def _nearest(plans: Sequence[Point], asked: Point, cost: Callable[[int], Any]) -> int:
-    """The plan that differs least; of equal ones the one with no other fields."""
+    """The plan that differs least; of equal ones the one with no other fields.
 
-    def key(n: int) -> tuple[int, bool, Any]:
-        return _apart(plans[n], asked), bool(asked) and plans[n] != asked, cost(n)
-
-    return min(range(len(plans)), key=key)
+    >>> plans, cost = [{}, {"a": 1}, {"a": 1, "b": 2}], [3.0, 2.0, 1.0].__getitem__
+    >>> _nearest(plans, {}, cost), _nearest(plans, {"a": 1}, cost)
+    (2, 1)
+    """
+    same = [n for n, plan in enumerate(plans) if plan == asked] if asked else []
+    if same:
+        return min(same, key=cost)
+    distances = [(_apart(plan, asked), bool(asked) and plan != asked) for plan in plans]
+    least_distance = min(distances)
+    found = (n for n, each in enumerate(distances) if each == least_distance)
+    return min(found, key=cost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,8 +194,8 @@ class Menus:
 
     A name ``f_k0.stream.width`` requests a field of the kernel ``f_k0`` alone. Kernels
     without such a plan get the one that differs least.  ``keeps``: plan spaces are
-    kept, which takes time where there are many plans.  ``choices``: the last plan of
-    each kind that each kernel got.
+    kept, which takes time where there are many plans, and so are ``choices``: the last
+    plan of each kind that each kernel got.
 
     >>> menus = Menus({"width": 2}, keeps=True)
     >>> menus.of("width")([1, 2, 4], lambda width: 1 / width)
@@ -257,13 +266,12 @@ class KernelMenus:
             if not asked and not menus.keeps:
                 return least(plans, cost)
             listed = list(plans)
-            costs = list(map(cost, listed))
             points = [point_of(kind, plan) for plan in listed]
-            number = _nearest(points, asked, costs.__getitem__)
+            number = _nearest(points, asked, lambda n: cost(listed[n]))
             if not _apart(points[number], asked):
                 menus.met |= {name for name, _ in requests.values()}
-            if any(points):
-                clocks = tuple(map(_clocks, costs))
+            if menus.keeps and any(points):
+                clocks = tuple(_clocks(cost(plan)) for plan in listed)
                 menus.kept.append(PlanSpace(tuple(points), clocks))
                 menus.choices.pop((self.kernel, kind), None)
                 if words := words_of(listed[number]):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass, field
 from itertools import groupby, product
 from typing import TypeAlias
@@ -108,6 +108,9 @@ class BlockExecution:
     masks: list[Mask] = field(default_factory=list[Mask])
     mask_numbers: dict[bytes, int] = field(default_factory=dict[bytes, int])
     tables: dict[object, Table] = field(default_factory=dict[object, Table])
+    ranges: dict[Event, tuple[int, int]] = field(
+        default_factory=dict[Event, tuple[int, int]]
+    )
     checked: set[object] = field(default_factory=set[object])
     phase: set[Event] = field(default_factory=set[Event])
     """The accesses since the last barrier of the block."""
@@ -315,12 +318,13 @@ class BlockExecution:
         seen = [self.unfenced[event] for event in before]
         if not self._is_new(("proxy", copy, tuple(before), tuple(seen))):
             return
-        cells = cell_count(self.sites[copy[0]].extents)
         for event, size in zip(before, seen, strict=True):
-            if self._writes(event) or self._writes(copy):
+            is_write = self._writes(event) or self._writes(copy)
+            if is_write and self._are_near((copy,), event):
+                cells, table = self._window((copy, event))
                 self.budget.spend(cells)
-                where, threads = self._table(copy)
-                users, others = self._table(event)
+                where, threads = table(copy)
+                users, others = table(event)
                 if size:
                     owners = Owners.of(cells, [(where, threads // size)])
                     owners.check(users, others // size)
@@ -399,7 +403,11 @@ class BlockExecution:
             yield array, cell_count(self.sites[same[0][0]].extents), same
 
     def _end_segment(self) -> None:
-        """A fence: checks the accesses before it against copies under way."""
+        """A fence: checks the accesses before it against copies under way.
+
+        Two copies of earlier segments were checked in that of the later one, when the
+        rules on the earlier one were not weaker.
+        """
         segment, self.segment = self.segment, set()
         under_way = [c for groups in self.copies.values() for c in groups.under_way]
         arrived = [i for groups in self.copies.values() for i in groups.arrived.items()]
@@ -408,12 +416,40 @@ class BlockExecution:
         copies = tuple(sorted(under_way)), tuple(sorted(arrived))
         if not self._is_new((frozenset(segment), copies)):
             return
-        for array, cells, same in self._by_array(segment):
-            CopyRules(self.sites, self._table, cells, self.budget).check(
-                [event for event in same if not self.sites[event[0]].is_copy],
-                [copy for copy in under_way if self._array(copy) == array],
-                [item for item in arrived if self._array(item[0]) == array],
-            )
+        for array, _, same in self._by_array(segment):
+            known = [c for c in under_way if self._array(c) == array]
+            over = [item for item in arrived if self._array(item[0]) == array]
+            known = [copy for copy in known if self._are_near(same, copy)]
+            over = [item for item in over if self._are_near(same, item[0])]
+            cells, table = self._window((*same, *known, *(copy for copy, _ in over)))
+            plain = [event for event in same if not self.sites[event[0]].is_copy]
+            CopyRules(self.sites, table, cells, self.budget).check(plain, known, over)
+
+    def _range(self, event: Event) -> tuple[int, int]:
+        """The first and the last cell of an event; (0, -1) if it accesses none."""
+        if event not in self.ranges:
+            cells, _ = self._table(event)
+            is_used = bool(cells.size)
+            found = (int(cells.min()), int(cells.max())) if is_used else (0, -1)
+            self.ranges[event] = found
+        return self.ranges[event]
+
+    def _are_near(self, events: Iterable[Event], other: Event) -> bool:
+        """Whether the ranges of events of one array meet that of another one."""
+        first, last = self._range(other)
+        ranges = map(self._range, events)
+        return any(low <= last and first <= high for low, high in ranges)
+
+    def _window(self, events: Iterable[Event]) -> tuple[int, Callable[[Event], Table]]:
+        """The cells from the first to the last of events, and tables of these cells."""
+        ranges = list(map(self._range, events))
+        start = min(low for low, _ in ranges)
+
+        def table(event: Event) -> Table:
+            cells, threads = self._table(event)
+            return cells - start, threads
+
+        return max(high for _, high in ranges) - start + 1, table
 
     def _table(self, event: Event) -> Table:
         if event not in self.tables:

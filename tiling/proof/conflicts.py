@@ -13,7 +13,7 @@ from enum import Enum
 from functools import reduce
 from itertools import product, zip_longest
 
-from gpucodegen.tiling.model.isl import Map
+from gpucodegen.tiling.model.isl import Map, Set
 from gpucodegen.tiling.model.relations import Instances, Model, Reference
 from gpucodegen.tiling.model.scop import Access, AccessKind, Role, Statement
 from gpucodegen.tiling.proof.async_copies import CommitGroups, Transfers, tag_array
@@ -81,6 +81,15 @@ class StatementGroup:
             self.found[key] = self._touching(model, *key)
         return self.found[key]
 
+    def cells(self, array: str, kind: _Class) -> Set:
+        """All cells of an array that accesses of this class access."""
+        relations = (
+            reference.relation.range()
+            for reference in self.references
+            if reference.access.array == array and _class(reference.access) == kind
+        )
+        return reduce(Set.union, relations)
+
     def written(self, array: str) -> list[Map]:
         """{ instance -> cell } that each statement writes of an array."""
         found: dict[int, Map] = {}
@@ -134,7 +143,9 @@ def _sorted(group: StatementGroup) -> list[_Class]:
     return sorted(group.classes, key=lambda kind: (kind[0].value, kind[1]))
 
 
-WRITES = (AccessKind.WRITE, "")
+FEW_PIECES = 4
+"""Pieces of a set whose simple hull is computed, in which isl compares all pairs."""
+READS, WRITES = (AccessKind.READ, ""), (AccessKind.WRITE, "")
 _Class = tuple[AccessKind, str]
 """Reads or writes, and how they combine if they are atomic."""
 
@@ -217,22 +228,27 @@ class GroupPair:
 
         It is if the cells of x and those of y are disjoint sets, whatever x and y are.
         """
-        exact = Detail.EXACT
         for one, other in product(_sorted(self.first), _sorted(self.second)):
             touched = self.first.touches(array, one), self.second.touches(array, other)
             if not all(touched) or _compatible(one, other):
                 continue
-            mine = self.first.touching(self.model, array, one, exact)
-            theirs = self.second.touching(self.model, array, other, exact)
-            if mine is None or theirs is None or not self._is_disjoint(mine, theirs):
+            cells = self.first.cells(array, one), self.second.cells(array, other)
+            if not self._are_disjoint(*(cells if other != READS else cells[::-1])):
                 return False
         return True
 
-    def _is_disjoint(self, mine: Map, theirs: Map) -> bool:
-        cells = mine.range(), theirs.range()
-        return self.model.solver.ask(
-            lambda: cells[0].is_disjoint(cells[1]), otherwise=False
-        )
+    def _are_disjoint(self, used: Set, written: Set) -> bool:
+        """Whether two sets are disjoint.
+
+        Often what is written is what all conditions on one cell allow, in some pieces
+        by other conditions: then the simple hull of these is a small superset.
+        """
+        ask = self.model.solver.ask
+        if 1 < written.n_basic_set() <= FEW_PIECES:
+            hull = ask(lambda: Set.from_basic_set(written.simple_hull()), written)
+            if ask(lambda: used.is_disjoint(hull), otherwise=False):
+                return True
+        return ask(lambda: used.is_disjoint(written), otherwise=False)
 
     def nearest(self, fences: Sequence[Instances]) -> list[Instances]:
         """The fences closest to the groups, which suffice for most proofs."""

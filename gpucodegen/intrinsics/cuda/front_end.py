@@ -145,14 +145,20 @@ def _translated(
     return module
 
 
-def _assigned(nodes: Iterable[ast.AST]) -> set[str]:
-    """The variables that statements assign."""
-    inside = (each for node in nodes for each in ast.walk(node))
-    return {
-        each.id
-        for each in inside
-        if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)
-    }
+def _assigned(nodes: Iterable[ast.stmt]) -> set[str]:
+    """The variables that assignments in statements define."""
+    found = set[str]()
+    for node in nodes:
+        match node:
+            case ast.Assign(targets):
+                inside = (each for target in targets for each in ast.walk(target))
+                names = (each for each in inside if isinstance(each, ast.Name))
+                found |= {each.id for each in names if isinstance(each.ctx, ast.Store)}
+            case ast.While(_, body, orelse) | ast.If(_, body, orelse):
+                found |= _assigned(body) | _assigned(orelse)
+            case _:
+                pass
+    return found
 
 
 def _folded(node: ast.expr) -> ast.expr:

@@ -145,7 +145,10 @@ def _with_arity(function: Callable[..., Any], arity: int) -> Any:
 
 
 class CachingBuilder(ir.IRBuilder):
-    """A builder that does not extract the parts of a value twice in one basic block."""
+    """A builder that does not extract the parts of a value twice in one basic block.
+
+    Numba's numbers have 64 bits: a truncated one is a number at once.
+    """
 
     def __init__(self, block: ir.Block) -> None:
         super().__init__(block)
@@ -172,6 +175,13 @@ class CachingBuilder(ir.IRBuilder):
         """Note the parts that a value was made from."""
         if self._is_at_end():
             self._parts[of, self.block, id(value)] = value, list(parts)
+
+    def trunc(self, value: Any, typ: Any, *args: Any, **more: Any) -> Any:
+        is_number = isinstance(value, ir.Constant) and isinstance(value.constant, int)
+        if not is_number or not isinstance(typ, ir.IntType):
+            return super().trunc(value, typ, *args, **more)
+        half = 1 << (typ.width - 1)
+        return ir.Constant(typ, (value.constant + half) % (2 * half) - half)
 
     def _is_at_end(self) -> bool:
         block: Any = self.block

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import count
 from math import gcd
+from operator import eq
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.affine import (
@@ -151,11 +153,15 @@ def merge(items: Sequence[Index]) -> tuple[tuple[Value, ...], list[AffineExpr]]:
     for item in items:
         for value in item.values:
             positions.setdefault(value, len(positions))
-    exprs = [
-        substitute(item.expr, [Dim(positions[v]) for v in item.values])
-        for item in items
-    ]
+    exprs = [_moved(item, [positions[v] for v in item.values]) for item in items]
     return tuple(positions), exprs
+
+
+def _moved(item: Index, places: Sequence[int]) -> AffineExpr:
+    """The expression with other positions of its values."""
+    if all(map(eq, places, count())):
+        return item.expr
+    return substitute(item.expr, list(map(Dim, places)))
 
 
 Applied = tuple[AffineMap, Sequence[Value]]
@@ -227,6 +233,8 @@ def compact(index: Index) -> Index:
     used: dict[Value, int] = {}
     targets: list[AffineExpr] = []
     occurring = _positions(index.expr)
+    if len(occurring) == len(set(index.values)) == len(index.values):
+        return index
     for position, value in enumerate(index.values):
         if position in occurring:
             used.setdefault(value, len(used))

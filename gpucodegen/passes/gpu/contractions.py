@@ -13,10 +13,7 @@ from types import MappingProxyType
 
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import I32
-from gpucodegen.passes.contraction.cpu import split_k
-from gpucodegen.passes.contraction.cpu.packed_integer_dots import over_words
 from gpucodegen.passes.contraction.fusion_groups import FusionMember
-from gpucodegen.passes.contraction.gpu import kernel, warpgroup_kernel
 from gpucodegen.passes.contraction.gpu.axes import (
     Groups,
     groups_of,
@@ -80,6 +77,8 @@ def contraction_launches(
     plain = _Lowering.of(contraction, plan, mapper)
     if plain is None or contraction.element != I32:
         return plain and plain.launches()
+    from gpucodegen.passes.contraction.cpu.packed_integer_dots import over_words
+
     b = Builder(contraction.location)
     words = over_words(b, contraction, four_bytes, PACKED, parallel=False)
     made = {value: op for op in b.operations for value in op.results}
@@ -145,10 +144,14 @@ class _Lowering:
         if chosen.splits > 1:
             return _split(self.whole, chosen, self.mapper)
         if isinstance(chosen, WarpgroupTiles):
+            from gpucodegen.passes.contraction.gpu import warpgroup_kernel
+
             host, body = warpgroup_kernel.lower(
                 self.b, found, groups, chosen, definitions
             )
             return [*host, *self.mapper.launch(body)]
+        from gpucodegen.passes.contraction.gpu import kernel
+
         body = kernel.lower(self.b, found, groups, chosen, definitions)
         return self.mapper.launch(body)
 
@@ -166,6 +169,8 @@ def _split(
     contraction: Contraction, plan: Candidate, mapper: Mapper
 ) -> list[Operation]:
     """Split-K: blocks sum parts of the terms, a second kernel adds them in order."""
+    from gpucodegen.passes.contraction.cpu import split_k
+
     own: set[int] = set()
 
     def sums(part: Contraction) -> list[Operation]:

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module, symbol_name
@@ -106,7 +106,9 @@ from gpucodegen.tiling.machine.gpu.product_tiles import (
 )
 from gpucodegen.tiling.machine.gpu.thread_groups import ThreadGroup
 from gpucodegen.tiling.machine.plan_space import Choice, KernelMenus, Menus
-from gpucodegen.tiling.tuning.knobs import Knob, menu_knob
+
+if TYPE_CHECKING:
+    from gpucodegen.tiling.tuning.knobs import Knob
 
 Kind = Callable[[Nest], list[Operation] | None]
 """The host operations for a nest, or None if it is not of this kind."""
@@ -419,14 +421,18 @@ class MapGpu(ModulePass):
                 problem=f"option 'arch' cannot be {self.arch!r}",
                 hint=f"Known architectures: {', '.join(MULTIPROCESSORS)}",
             )
-        menus = self._wanted(keeps=self.strict and bool(self.plan))
+        menus = self._wanted(keeps=False)
         made = self._mapped(module, menus)
         if self.strict and menus.unmet:
+            menus = self._wanted(keeps=True)
+            self._mapped(module, menus)
             raise not_on_offer(self.name, menus, "kernel of the program has a plan")
         return made
 
     def knobs(self, module: Module) -> Sequence[Knob]:
         """The possible plans of each kernel."""
+        from gpucodegen.tiling.tuning.knobs import menu_knob
+
         menus = self._wanted(keeps=True)
         self._mapped(module, menus)
         return list(map(menu_knob, menus.kept))

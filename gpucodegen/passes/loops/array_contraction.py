@@ -31,7 +31,6 @@ from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.ir.types import MemRefType, element_type
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import analyse
-from gpucodegen.passes.contraction.cpu.kernel_forms import holds_contraction
 from gpucodegen.passes.contraction.operands import access
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import in_functions
@@ -160,6 +159,8 @@ def _with_products(
     function: Operation, found: Sequence[_Contraction], surroundings: Surroundings
 ) -> list[_Contraction]:
     """The contractions in nests that become register tiles."""
+    from gpucodegen.passes.contraction.cpu.kernel_forms import holds_contraction
+
     kept: list[_Contraction] = []
     for block in function.regions[0].blocks:
         for at, op in enumerate(block.operations):

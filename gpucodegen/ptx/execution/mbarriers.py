@@ -106,8 +106,9 @@ class MBarriers:
         self._moves_data = self.batch.launch.program.moves_data
         self.stalled = np.zeros(self.batch.lanes, bool)
         self.polled = np.zeros(self.batch.lanes, np.int64)
-        """The instruction at which a lane polls, and the barrier's place."""
+        """The instruction at which a lane polls, the barrier's place, the parity."""
         self.place = np.zeros(self.batch.lanes, np.int64)
+        self.parity = np.zeros(self.batch.lanes, np.int64)
         self.polling = False
         self.progress = 0
         self._seen = self._idle = 0
@@ -235,6 +236,7 @@ class MBarriers:
                 self.clocks.foreign[through] = np.maximum(seen, phase.foreign[1])
         self.stalled[lanes] = ~done[lanes]
         self.polled[lanes], self.place[lanes] = site.index, places
+        self.parity[lanes] = parities
         self.polling = bool(self.stalled.any())
         return done
 
@@ -458,7 +460,15 @@ class MBarriers:
         if self._seen != self.progress:  # all may have become free: ask each again
             self._turns.clear()
             self._idle = 0
-        number = min(groups.at, key=lambda b: (self._turns[b], groups.ranks[b]))
+        awake = self._awake(groups)
+        if not awake and self.copies and not self.accesses.marks:
+            self._land()
+            awake = self._awake(groups)
+
+        def turn(block: int) -> tuple[int, int]:
+            return self._turns[block] + (block not in awake), groups.ranks[block]
+
+        number = min(groups.at, key=turn)
         self._turns[number] += 1
         self._idle += 1
         self._seen = self.progress
@@ -469,6 +479,15 @@ class MBarriers:
                 self._hang()
             self._land()
         return number
+
+    def _awake(self, groups: LaneGroups) -> set[int]:
+        """Blocks with lanes that do not poll, or whose awaited phase is complete."""
+        waiting = self.stalled.copy()
+        for place in np.unique(self.place[waiting]).tolist():
+            passed = self.parity != self.phases[place].number & 1
+            waiting &= ~(passed & (self.place == place))
+        at = groups.at.items()
+        return {b for b, mask in at if not waiting[... if mask is None else mask].all()}
 
     def _hang(self) -> None:
         """Raises the fault of a deadlock, with the place where each thread waits."""

@@ -13,7 +13,14 @@ from gpucodegen.runtime.cuda.compilation import (
     has_assembler,
     tool,
 )
-from gpucodegen.sass.listing import in_flight, listings, main_loop, mix, widths
+from gpucodegen.sass.listing import (
+    MachineInstruction,
+    in_flight,
+    listings,
+    main_loop,
+    mix,
+    widths,
+)
 
 if TYPE_CHECKING:
     from gpucodegen.runtime.host.spec import KernelSpec
@@ -29,12 +36,12 @@ NAMES = _UNITS | _MORE | {"LDG": "global", "STG": "global", "LDGSTS": "global"}
 class MachineCode:
     """A kernel's machine code; ``mix`` is that of its main loop, by SASS kinds.
 
-    ``accesses``: facts about all its accesses; None where it was not disassembled.
+    ``text``: its instructions; none where it was not disassembled.
     """
 
     cubin: Cubin
     mix: dict[str, int]
-    accesses: MachineAccesses | None = None
+    text: tuple[MachineInstruction, ...] = ()
 
     @staticmethod
     def of(cubin: Cubin, *, disassembled: bool) -> MachineCode:
@@ -43,11 +50,15 @@ class MachineCode:
             return MachineCode(cubin, {})
         listing = listings(disassemble(cubin.code))[cubin.name]
         loop = main_loop(listing) or listing.instructions
-        text = listing.instructions
-        accesses = MachineAccesses(
-            {name: dict(found) for name, found in widths(text).items()}, in_flight(text)
-        )
-        return MachineCode(cubin, dict(mix(loop).most_common()), accesses)
+        return MachineCode(cubin, dict(mix(loop).most_common()), listing.instructions)
+
+    @property
+    def accesses(self) -> MachineAccesses | None:
+        """Facts about all accesses; None where it was not disassembled."""
+        if not self.text:
+            return None
+        found = {name: dict(counts) for name, counts in widths(self.text).items()}
+        return MachineAccesses(found, in_flight(self.text))
 
     def loop(self, ptx: LoopFacts) -> LoopFacts | None:
         """A trip of the main loop, with the trip count of the PTX loop.

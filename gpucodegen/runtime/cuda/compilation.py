@@ -69,11 +69,11 @@ def assemble(ptx: str, architecture: str) -> tuple[bytes, str]:
 
 
 def disassemble(cubin: bytes) -> str:
-    """The text of machine code."""
+    """The text of machine code, without comments from an analysis of its data flow."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "kernel.cubin")
         path.write_bytes(cubin)
-        return _output([tool("nvdisasm"), "-c", str(path)])
+        return _output([tool("nvdisasm"), "-ndf", "-c", str(path)])
 
 
 def _output(words: list[str]) -> str:

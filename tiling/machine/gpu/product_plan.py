@@ -10,7 +10,7 @@ then one integer instruction multiplies four terms of K.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from math import ceil
@@ -117,20 +117,32 @@ def plan_contraction(
     >>> (open_.tile_rows, open_.tile_columns)
     (64, 64)
     """
-    offered = {"warpgroups": warpgroups, "bands": bands}
-    clocks = priced(*products, splits=splits, device=device, **offered)
-    return choose(clocks, clocks.__getitem__)
+    kinds = {"warpgroups": warpgroups, "bands": bands}
+    plans, clocks = offered(*products, splits=splits, device=device, **kinds)
+    return choose(plans, clocks.__getitem__)
+
+
+class Clocks(dict[Candidate, float]):
+    """The estimated clocks of plans, computed when they are needed."""
+
+    def __init__(self, products: Sequence[Product], device: GpuDevice) -> None:
+        super().__init__()
+        self.products, self.device = products, device
+
+    def __missing__(self, plan: Candidate) -> float:
+        each = (clocks_of(plan, product, self.device) for product in self.products)
+        return self.setdefault(plan, geometric_mean(each))
 
 
 @lru_cache(maxsize=256)
-def priced(
+def offered(
     *products: Product,
     splits: tuple[int, ...],
     device: GpuDevice | None,
     warpgroups: bool,
     bands: bool = False,
-) -> Mapping[Candidate, float]:
-    """All plans with their estimated clocks."""
+) -> tuple[Sequence[Candidate], Clocks]:
+    """All plans and their estimated clocks."""
     product, plans = products[0], list[Candidate]()
     known, are_known = device or DEFAULT, len(products) == 1
     for tiles in _tiles(product, device, warpgroups=warpgroups, turns=are_known):
@@ -140,10 +152,7 @@ def priced(
         for plan in orders:
             ways = (replace(plan, splits=parts) for parts in splits)
             plans += [way for way in ways if _may_split(way, product, known)]
-    return {
-        plan: geometric_mean(clocks_of(plan, each, known) for each in products)
-        for plan in plans
-    }
+    return tuple(dict.fromkeys(plans)), Clocks(products, known)
 
 
 def _may_split(plan: Candidate, product: Product, device: GpuDevice) -> bool:

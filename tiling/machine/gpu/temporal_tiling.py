@@ -17,10 +17,9 @@ copies and of computation add up.  Measured on an H100, eight steps of two sweep
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 from itertools import product
 from math import ceil, gcd, prod
 
@@ -237,13 +236,17 @@ def turns(columns: int, width: int, next_row: int) -> int:
     >>> turns(32, 3, 0), turns(32, 4, 0), turns(22, 3, 0), turns(24, 3, 8)
     (1, 4, 2, 1)
     """
-    most = 0
-    for first in range(0, columns, gcd(columns, WARP)):
-        words = (
-            lane // columns * next_row + lane % columns * width
-            for lane in range(first, first + WARP)
-        )
-        most = max(most, *Counter(word % BANKS for word in words).values())
+    banks = [
+        (lane // columns * next_row + lane % columns * width) % BANKS
+        for lane in range(columns + WARP)
+    ]
+    asked = [banks[:WARP].count(bank) for bank in range(BANKS)]
+    most, step = max(asked), gcd(columns, WARP)
+    for first in range(0, columns - step, step):  # the warp moves on by some lanes
+        for lane in range(first, first + step):
+            asked[banks[lane]] -= 1
+            asked[banks[lane + WARP]] += 1
+        most = max(most, *asked)
     return most
 
 
@@ -285,13 +288,17 @@ def plan_time_tiles(
     >>> plan_time_tiles(jacobi_1d(1 << 22, 1)) is None
     True
     """
+    clocks = offered(problem, device)
+    return choose(clocks, clocks.__getitem__)
 
-    def cost(tiles: TimeTiles | None) -> float:
-        if tiles is None:
-            return WORTH * plain_cost(problem, device)
-        return step_cost(problem, tiles, device)
 
-    return choose([None, *candidates(problem)], cost)
+@lru_cache(maxsize=64)
+def offered(
+    problem: TimeProblem, device: GpuDevice
+) -> Mapping[TimeTiles | None, float]:
+    """All tiles, and None for none, with their costs per step."""
+    costs = {t: step_cost(problem, t, device) for t in candidates(problem)}
+    return {None: WORTH * plain_cost(problem, device), **costs}
 
 
 def candidates(problem: TimeProblem) -> Iterator[TimeTiles]:
