@@ -36,7 +36,6 @@ from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.nests.distribution import distribute
 from gpucodegen.passes.nests.loop_ranges import chain_of
 
-
 ALIGNED = "memref.assume_alignment"
 
 
