@@ -8,6 +8,7 @@ cannot start, as on systems without ``fork``, each process starts by itself.
 
 from __future__ import annotations
 
+import gc
 import os
 import pickle
 import signal
@@ -151,6 +152,7 @@ def main() -> None:
         if threading.active_count() > 1:
             return
         messages.send_bytes(pickle.dumps(answer))
+        gc.freeze()  # forked processes share these objects: none traverses them
         with suppress(EOFError, OSError):
             while True:
                 _answer(control, messages, contest)
