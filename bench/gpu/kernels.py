@@ -12,7 +12,12 @@ from typing import Any
 
 from bench.gpu.kernel import GpuKernel, Kind
 from bench.gpu.memory_bound import histograms, reductions, streams
-from bench.gpu.products import convolutions, narrow_products, products
+from bench.gpu.products import (
+    attentions,
+    convolutions,
+    narrow_products,
+    products,
+)
 from bench.row import Work
 from examples.catalogue import PROGRAMS
 from examples.polybench.catalogue import KERNELS as POLYBENCH
@@ -77,6 +82,7 @@ KERNELS: dict[str, GpuKernel] = {
         *products(),
         *narrow_products(),
         *convolutions(),
+        *attentions(),
         *reductions(),
         *histograms(),
         *streams(),

@@ -87,6 +87,11 @@ def _cupy_peer(work: Callable[..., Callable[..., object]]) -> GpuPeer:
     return GpuPeer("cupy", make)
 
 
+def _attention(torch: Any) -> Callable[..., object]:
+    attend = torch.nn.functional.scaled_dot_product_attention
+    return lambda q, k, v, _: attend(q[None], k[None], v[None])
+
+
 def _bf16(torch: Any) -> Callable[..., object]:
     def product(a: Any, b: Any, _: Any) -> object:
         return torch.matmul(a.view(torch.bfloat16), b.view(torch.bfloat16))
@@ -123,6 +128,7 @@ def _copy(*arguments: Any) -> Call:
 PEERS: Mapping[str, GpuPeer] = {
     "cuBLAS": GpuPeer("cupy", _cublas),
     "torch matmul": _torch_peer(lambda torch: lambda a, b, _: torch.matmul(a, b)),
+    "torch attention": _torch_peer(_attention),
     "torch tf32": _torch_peer(
         lambda torch: lambda a, b, _: torch.matmul(a, b), tf32=True
     ),

@@ -224,3 +224,32 @@ def convolutions() -> Iterator[GpuKernel]:
     yield halves
     wide = {**layer, "H": 28, "C": 256, "F": 256}
     yield replace(halves, name="conv f16 nhwc 3x3 256", large=wide)
+
+
+def _attended(q: Array, k: Array, v: Array, _: Array) -> Answer:
+    """Head by head in f64."""
+
+    def head(number: int) -> Array:
+        rows, keys, values = (x[number].astype("f8") for x in (q, k, v))
+        scores = rows @ keys.T * rows.shape[-1] ** -0.5
+        powers = np.exp(scores - scores.max(1, keepdims=True))
+        return powers / powers.sum(1, keepdims=True) @ values
+
+    return {3: np.stack([head(number) for number in range(len(q))])}
+
+
+def attentions() -> Iterator[GpuKernel]:
+    """Two products with a softmax between them."""
+    for depth in (64, 128):
+        yield GpuKernel(
+            f"attention f16 {depth}",
+            Kind.PRODUCT,
+            texts.attention,
+            normal_arrays(*["HLD", "HSD", "HSD", "HLD"], dtype="f2"),
+            _attended,
+            lambda s: Work(4 * s["H"] * s["L"] * s["S"] * s["D"]),
+            {"H": 64, "L": 2048, "S": 2048, "D": depth},
+            {"H": 2, "L": 70, "S": 90, "D": depth // 2},
+            ("torch attention",),
+            tolerance=4e-3,
+        )

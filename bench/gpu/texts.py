@@ -200,3 +200,53 @@ def argmax(size: Size) -> str:
   }}
   return
 }}"""
+
+
+def attention(size: Size) -> str:
+    """Softmax of scaled products of rows and keys, times the values; f16."""
+    h, l, s, d = (size[name] for name in "HLSD")
+    rows, keys = memref((h, l, d), "f16"), memref((h, s, d), "f16")
+    scores, weights = memref((h, l, s)), memref((h, l, s), "f16")
+    sums = memref((h, l, d))
+    parallel = '"parallel", "parallel", "parallel"'
+    return f"""
+#id = affine_map<(h, l, s) -> (h, l, s)>
+func.func @f(%q: {rows}, %k: {keys}, %v: {keys}, %out: {rows}) {{
+  %zero = arith.constant 0.0 : f32
+  %scale = arith.constant {d**-0.5} : f32
+  %s = memref.alloc() : {scores}
+  linalg.fill ins(%zero : f32) outs(%s : {scores})
+  linalg.batch_matmul_transpose_b ins(%q, %k : {rows}, {keys}) outs(%s : {scores})
+  %x = memref.alloc() : {scores}
+  linalg.generic {{indexing_maps = [#id, #id], iterator_types = [{parallel}]}}
+      ins(%s : {scores}) outs(%x : {scores}) {{
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.mulf %a, %scale : f32
+    linalg.yield %c : f32
+  }}
+  %w = memref.alloc() : {scores}
+  linalg.softmax dimension(2) ins(%x : {scores}) outs(%w : {scores})
+  %p = memref.alloc() : {weights}
+  linalg.generic {{indexing_maps = [#id, #id], iterator_types = [{parallel}]}}
+      ins(%w : {scores}) outs(%p : {weights}) {{
+  ^bb0(%a: f32, %b: f16):
+    %c = arith.truncf %a : f32 to f16
+    linalg.yield %c : f16
+  }}
+  %o = memref.alloc() : {sums}
+  linalg.fill ins(%zero : f32) outs(%o : {sums})
+  linalg.batch_matmul ins(%p, %v : {weights}, {keys}) outs(%o : {sums})
+  linalg.generic {{indexing_maps = [#id, #id], iterator_types = [{parallel}]}}
+      ins(%o : {sums}) outs(%out : {rows}) {{
+  ^bb0(%a: f32, %b: f16):
+    %c = arith.truncf %a : f32 to f16
+    linalg.yield %c : f16
+  }}
+  memref.dealloc %s : {scores}
+  memref.dealloc %x : {scores}
+  memref.dealloc %w : {scores}
+  memref.dealloc %p : {weights}
+  memref.dealloc %o : {sums}
+  return
+}}
+"""

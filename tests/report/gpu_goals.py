@@ -70,6 +70,8 @@ GOALS: Mapping[str, Bounds] = {
     "histogram": HISTOGRAM,
     **dict.fromkeys(("softmax", "layernorm", "relu f32", "relu f16"), MEMORY),
     **dict.fromkeys(("copy", "transpose", "axpy"), MEMORY),
+    "attention f16 64": {**FILLED, "kernels": 1},
+    "attention f16 128": {**FILLED, "kernels": 1},
     "jacobi 4096": {"launches": 4},
     **dict.fromkeys(("trsm 1024", "lu 1024", "cholesky 1024"), SOLVER),
 }
