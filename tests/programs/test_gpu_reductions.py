@@ -370,3 +370,28 @@ def check_chain(case: tuple[str, tuple[int, int]]) -> None:
         found.append(arguments)
     for one, other in zip(*found, strict=True):
         assert np.array_equal(one, other)
+
+
+GATHERED = """
+func.func @f(%a: memref<5000xf32>, %at: memref<5000xi32>) -> f32 {
+  %zero = arith.constant 0.0 : f32
+  %s = affine.for %i = 0 to 5000 iter_args(%t = %zero) -> (f32) {
+    %n = affine.load %at[%i] : memref<5000xi32>
+    %j = arith.index_cast %n : i32 to index
+    %x = memref.load %a[%j] : memref<5000xf32>
+    %u = arith.addf %t, %x fastmath<reassoc> : f32
+    affine.yield %u : f32
+  }
+  return %s : f32
+}
+"""
+
+
+def test_a_sum_of_gathered_elements_is_no_kernel_of_one_thread() -> None:
+    draws = np.random.default_rng(0)
+    a = draws.integers(-9, 9, 5000).astype("f4")
+    at = draws.integers(0, 5000, 5000).astype("i4")
+    program = gcg.compile(GATHERED, target="sim")
+    assert program.f(a, at) == a[at].sum()
+    first = program.source("f").partition("rt.launch(")[2].partition("\n")[0]
+    assert "(1, 1, 1), (1, 1, 1)" not in first

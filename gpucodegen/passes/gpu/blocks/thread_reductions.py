@@ -108,7 +108,8 @@ def made_for(operations: Sequence[Operation], loop: Operation) -> list[Operation
 
 
 def _is_read(op: Operation) -> bool:
-    return not op.regions and (op.name == "affine.load" or has_no_effect(op))
+    is_load = op.name in ("affine.load", "memref.load")
+    return not op.regions and (is_load or has_no_effect(op))
 
 
 def _passed_on(op: Operation) -> Operation | None:
