@@ -190,7 +190,7 @@ def _parameters(b: Builder, source: Movable, used: set[str]) -> dict[str, Index]
         for name, value in lifted.parameters.items()
         if name in used
     }
-    for name in (used & lifted.extents.keys()) - known.keys():
+    for name in sorted((used & lifted.extents.keys()) - known.keys()):
         memref, dimension = lifted.extents[name]
         at = b.constant(dimension, INDEX)
         (extent,) = b.add("memref.dim", (memref, at), [INDEX], hint=name)
