@@ -6,7 +6,8 @@
 A producer with a single consumer is fused into it.  Copies, broadcasts, transposes and
 constants are fused into every consumer.  Only these and widening conversions are fused
 into contractions, which stay recognisable; consumers of a contraction are fused
-later, on loops.
+later, on loops.  Reductions of several results, such as the place of a maximum, compute
+the positions that they compare.
 
 Arithmetic on whole tensors becomes ``linalg.generic``.  ``d = contract a, b, c`` of
 whole vectors becomes ``C[i, j] op= A[i, k] * B[k, j]`` on buffers A, B and C that hold
@@ -296,7 +297,8 @@ class _Fuser:
             return None
         is_copy = len(producer.body.operations) == 1
         alone = self.readers.get(producer.result, set()) <= {original}
-        if not is_copy and not (alone and _takes_work(consumer, producer)):
+        is_free = is_copy or _is_position(consumer, producer)
+        if not is_free and not (alone and _takes_work(consumer, producer)):
             return None
         merged = _merged(consumer, at, producer)
         if merged is not None:
@@ -321,6 +323,11 @@ def _is_elementwise(op: Operation) -> bool:
         and generic.indexing_maps[-1] == AffineMap.identity(rank)
         and generic.body.arguments[-1] not in used
     )
+
+
+def _is_position(consumer: Operation, producer: Operation) -> bool:
+    """Whether the producer reads nothing, and the consumer is no product."""
+    return not linalg.Structured(producer).inputs and len(consumer.results) > 1
 
 
 def _takes_work(consumer: Operation, producer: Operation) -> bool:
