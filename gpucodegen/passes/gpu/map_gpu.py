@@ -16,7 +16,8 @@ stay on the host.  The kinds, in order:
 - `map_elementwise`: elementwise nests with vector accesses of 16 bytes
 - `map_lane_groups`: parallel loops around sequential programs; a thread group per
   iteration
-- `map_parallel_loops`: other parallel loops; a thread per iteration, innermost along x
+- `map_parallel_loops`: other parallel loops; a thread per iteration, x along the loop
+  of most contiguous accesses
 - `map_stencil_sweeps`: stencils in a time loop, several time steps per launch
 - `map_stepped_loop`: sequential loops around parallel ones; one kernel with barriers
 

@@ -2,7 +2,7 @@
 
 A kind gets a `Nest` (a nest with its analysis) and may ask the `Mapper`, the pass that
 maps the function.  `map_parallel_loops` assigns a thread to each iteration of perfectly
-nested parallel loops.
+nested parallel loops, at most `MOST_LOOPS`.
 """
 
 from __future__ import annotations
