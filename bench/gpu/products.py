@@ -245,7 +245,7 @@ def attentions() -> Iterator[GpuKernel]:
             f"attention f16 {depth}",
             Kind.PRODUCT,
             texts.attention,
-            normal_arrays(*["HLD", "HSD", "HSD", "HLD"], dtype="f2"),
+            normal_arrays(*map(tuple, ("HLD", "HSD", "HSD", "HLD")), dtype="f2"),
             _attended,
             lambda s: Work(4 * s["H"] * s["L"] * s["S"] * s["D"]),
             {"H": 64, "L": 2048, "S": 2048, "D": depth},
