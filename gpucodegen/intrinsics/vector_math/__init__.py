@@ -16,8 +16,6 @@ from gpucodegen.intrinsics.vector_math.lanes import Lanes
 FORMULAS: dict[str, Callable[..., Lanes]] = {
     "exp": exponential.exp,
     "exp2": exponential.exp2,
-    "exp_approximate": exponential.exp,
-    "exp2_approximate": exponential.exp2,
     "expm1": exponential.expm1,
     "log": exponential.log,
     "log2": exponential.log2,
@@ -32,11 +30,17 @@ FORMULAS: dict[str, Callable[..., Lanes]] = {
 }
 
 
+APPROXIMATE = {"exp_approximate": "exp", "exp2_approximate": "exp2"}
+"""Functions that may have fewer digits; here they have all of them."""
+
+
 def formulas(face: Backend) -> dict[str, Callable[..., Any]]:
     """The code of functions for pieces of tiles, by name, for vector backends."""
-    return dict.fromkeys(FORMULAS, formula) if face.register_bytes else {}
+    names = (*FORMULAS, *APPROXIMATE)
+    return dict.fromkeys(names, formula) if face.register_bytes else {}
 
 
 def formula(low: Lowering, name: str, *pieces: Any) -> Any:
     """The code of a function for the pieces of its arguments."""
-    return FORMULAS[name](*(Lanes(low, piece) for piece in pieces)).value
+    made = FORMULAS[APPROXIMATE.get(name, name)]
+    return made(*(Lanes(low, piece) for piece in pieces)).value

@@ -86,7 +86,8 @@ def _written(value: Any) -> Any:
             name, module = type(value).__name__, type(value).__module__
             if RECORDS.get(name) != module:
                 raise TypeError(value)
-            parts = {f.name: _written(getattr(value, f.name)) for f in fields(value)}
+            given = [field.name for field in fields(value) if field.init]
+            parts = {name: _written(getattr(value, name)) for name in given}
             return {CLASS: name, **parts}
 
 
