@@ -227,8 +227,10 @@ def select(face: Backend) -> Any:
 
 UNARY = (
     "exp exp2 expm1 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh"
-    " asinh acosh atanh erf erfc cbrt rsqrt exp_approximate exp2_approximate"
+    " asinh acosh atanh erf erfc cbrt rsqrt"
 ).split()
+APPROXIMATE = ("exp_approximate", "exp2_approximate")
+"""Functions of one argument that may have fewer digits."""
 BINARY = ("atan2", "powf")
 IN_C = {"powf": "pow"}
 """Functions of the math dialect with other names in C."""
@@ -239,7 +241,7 @@ Formula = Callable[..., Any]
 
 def library(face: Backend, name: str, formula: Formula | None = None) -> Any:
     """The intrinsic of one library function."""
-    arity = 1 if name in UNARY else 2
+    arity = 2 if name in BINARY else 1
 
     def one(low: Lowering, dtype: Any, *args: Any) -> Any:
         return face.function(low, IN_C.get(name, name), dtype, args)

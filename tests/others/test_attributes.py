@@ -153,7 +153,7 @@ REFUSED = [
     ("%r = chlo.erf %0 {kind = 1 : i32} : !0 -> !0", F, "attribute kind"),
     ("%r = tosa.exp %0 {nan_mode = IGNORE} : (!0) -> !0", F, "attribute nan_mode"),
     ("%r = tosa.negate %0 {input1_zp = 3 : i32} : (!0) -> !0", I, "input1_zp = 3"),
-    (f'%r = "stablehlo.dot_general"(%0, %0) {DOT}', F, "attribute algorithm"),
+    (f'%r = "stablehlo.dot_general"(%0, %0) {DOT}', F, "lhs_precision_type = tf32"),
 ]  # fmt: skip
 
 
@@ -163,6 +163,24 @@ def test_values_without_a_meaning_are_refused() -> None:
         kind = f"tensor<3x{'f32' if x is F else 'i32'}>"
         with pytest.raises(errors.UnsupportedOperation, match=message):
             run(op, [x], result.replace("!0", kind))
+
+
+def test_the_algorithm_that_products_have_anyway_is_read() -> None:
+    op = """%r = stablehlo.dot_general %0, %0, contracting_dims = [0] x [0],
+      precision = [DEFAULT, DEFAULT], algorithm = <lhs_precision_type = bf16,
+      rhs_precision_type = bf16, accumulation_type = f32, lhs_component_count = 1,
+      rhs_component_count = 1, num_primitive_operations = COUNT,
+      allow_imprecise_accumulation = false>
+      : (tensor<3xbf16>, tensor<3xbf16>) -> tensor<f32>"""
+    text = f"""func.func @f(%0: tensor<3xbf16>) -> tensor<f32> {{
+      {op.replace("COUNT", "1")}
+      return %r : tensor<f32>
+    }}"""
+    codes = (np.array([1, 2, -3], "f4").view("u4") >> 16).astype("u2")
+    assert gcg.compile(text, target="cpu").f(codes) == 14
+    several = text.replace("operations = 1", "operations = 3")
+    with pytest.raises(errors.UnsupportedOperation, match="operations = 3"):
+        gcg.compile(several, target="cpu").f(codes)
 
 
 def test_hints_change_no_result() -> None:

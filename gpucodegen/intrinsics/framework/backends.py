@@ -114,7 +114,7 @@ def plain(face: Backend) -> dict[str, Any]:
     divisions = arithmetic.INDEX_DIVISION
     made |= {n: arithmetic.index_division(face, n) for n in divisions}
     formulas = vector_math.formulas(face)
-    library = (*arithmetic.UNARY, *arithmetic.BINARY)
+    library = (*arithmetic.UNARY, *arithmetic.APPROXIMATE, *arithmetic.BINARY)
     made |= {n: arithmetic.library(face, n, formulas.get(n)) for n in library}
     made |= {n: arithmetic.power(face, n) for n in ("ipowi", "fpowi")}
     made |= {n: complexes.function(face, n) for n in complexes.FORMULAS}
