@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from bench.gpu.texts import attention
 from gpucodegen.kernels import scaled_dot_product_attention
 
 Array = np.ndarray[Any, Any]
@@ -142,6 +143,42 @@ def test_a_chain_of_linalg() -> None:
     assert is_fused(text())
     found = gcg.compile(text(), target="sim").f(q, k, v)
     assert np.abs(found - attended(q, k, v, 0.2)).max() < bound(v)
+
+
+DISTANCE = """%i = linalg.index 1 : index
+    %j = linalg.index 2 : index
+    %r = arith.index_cast %i : index to i32
+    %t = arith.index_cast %j : index to i32
+    %d = arith.subi %r, %t : i32
+    %f = arith.sitofp %d : i32 to f32
+    %g = arith.mulf %f, %scale : f32
+    %x = arith.addf %a, %g : f32
+"""
+
+
+def test_positions_in_scores() -> None:
+    source = text().replace("%x = arith.mulf %a, %scale : f32\n", DISTANCE, 1)
+    q, k, v = numbers((2, 70, 32), (2, 90, 32), (2, 90, 32))
+    assert is_fused(source)
+    found = gcg.compile(source, target="sim").f(q, k, v)
+    distance = 0.2 * (np.arange(70)[:, None] - np.arange(90))
+    scores = q.astype("f8") @ k.astype("f8").swapaxes(-1, -2) + distance
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    expected = powers / powers.sum(-1, keepdims=True) @ v.astype("f8")
+    assert np.abs(found - expected).max() < bound(v)
+
+
+def test_a_fill_that_is_read_before_the_sums_stays() -> None:
+    sums = "memref<2x70x32xf32>"
+    plain = attention({"H": 2, "L": 70, "S": 90, "D": 32})
+    product = "  linalg.batch_matmul ins(%p"
+    copied = f"  linalg.copy ins(%o : {sums}) outs(%z : {sums})\n{product}"
+    source = plain.replace(product, copied).replace("%out:", f"%z: {sums}, %out:")
+    q, k, v = numbers((2, 70, 32), (2, 90, 32), (2, 90, 32))
+    z, out = np.ones((2, 70, 32), "f4"), np.zeros((2, 70, 32), "f2")
+    gcg.compile(source, target="sim").f(q, k, v, z, out)
+    assert not z.any()
+    assert np.abs(out - attended(q, k, v, 32**-0.5)).max() < 2 * bound(v)
 
 
 REFUSED = {

@@ -68,8 +68,9 @@ class Attention:
 
     ``scores``: X as an expression of `SCORE`.  ``octaves``: log2 of the base of the
     power.  ``zeros``: whether a row whose scores are all -inf gives zeros.  ``result``:
-    what is stored of `SUM`.  ``positions``: of the last operation, which the kernel
-    replaces, and of the one that made the first value of O.
+    what is stored of `SUM`.  ``last``, ``product``: positions of the operation that the
+    kernel replaces, and of the first product.  ``initial``: of a fill of O that nothing
+    else reads.
     """
 
     query: Element
@@ -171,10 +172,14 @@ class _Matcher:
         for other in {y for y in walk(scores) if isinstance(y, Reduced)}:
             scores = replaced(scores, other, Element(other.source, other.place))
         writers = self.elements.buffers.writers.get(total.source, [])
-        before = [n for n in writers if n < self.at]
+        before = max((n for n in writers if n < self.at), default=self.at)
+        readers = self.elements.buffers.readers.get(total.source, [])
+        is_own = before < self.at and not any(before < n < self.at for n in readers)
+        for y in walk(scores):
+            _require(not isinstance(y, Position) or _fits(y.expr, extents))
         return Attention(
             *(query, keys, value, out, scores, result, octaves, zeros, axes, extents),
-            *(last, product.position, before[-1] if before else None),
+            *(last, product.position, before if is_own else None),
         )
 
     def _factors(
@@ -329,6 +334,16 @@ class _Matcher:
         known = [loops.get(d, Const(0)) for d in axes]
         place = tuple(substitute(x, known) for x in where)
         return readers[0], Element(out, place), replaced(made, leaf, SUM)
+
+
+def _fits(expr: AffineExpr, extents: Mapping[int, int]) -> bool:
+    """Whether every value of a sum of positions has 31 bits and a sign."""
+    terms, constant = linear_form(expr)
+    bounds = [
+        abs(factor) * extents[term.position] if isinstance(term, Dim) else inf
+        for term, factor in terms.items()
+    ]
+    return sum(bounds) + abs(constant) < 1 << 31
 
 
 def _terms(x: Expression) -> tuple[Expression, Expression]:

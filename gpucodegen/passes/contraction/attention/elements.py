@@ -42,9 +42,10 @@ class Reduced:
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """An index of the iteration, which an integer of the type holds."""
+    """An index of the iteration, as an index or an integer of 32 bits and more."""
 
     expr: AffineExpr
+    type: Type = INDEX
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,24 +303,23 @@ def loops_of(
 def simplified(x: Scalar) -> Expression:
     """The same value with fewer operations.
 
-    A position in an array fits every integer type into which a program casts it, as
-    arrays have less than 2^31 elements along an axis of attention.
+    Sums of positions are exact if their values fit their type, which the caller checks.
     """
     match x:
-        case Scalar("arith.index_cast" | "arith.trunci", (Position() as place,)) if (
+        case Scalar("arith.index_cast" | "arith.trunci", (Position(expr),)) if (
             not isinstance(x.type, IntegerType) or x.type.width >= I32.width
         ):
-            return place
+            return Position(expr, x.type)
         case Scalar("arith.addi", (Position(expr), Number(value))):
-            return Position(expr + int(value))
+            return Position(expr + int(value), x.type)
         case Scalar("arith.addi", (Number(value), Position(expr))):
-            return Position(expr + int(value))
+            return Position(expr + int(value), x.type)
         case Scalar("arith.addi", (Position(expr), Position(other))):
-            return Position(expr + other)
+            return Position(expr + other, x.type)
         case Scalar("arith.subi", (Position(expr), Position(other))):
-            return Position(expr - other)
+            return Position(expr - other, x.type)
         case Scalar("arith.subi", (Position(expr), Number(value))):
-            return Position(expr - int(value))
+            return Position(expr - int(value), x.type)
         case Scalar("arith.andi", (Number(value), other)) if x.type == I1:
             return other if value else Number(0, I1)
         case Scalar("arith.andi", (other, Number(value))) if x.type == I1:

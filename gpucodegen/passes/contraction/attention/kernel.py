@@ -41,7 +41,6 @@ from gpucodegen.ir.types import (
     I32,
     I64,
     INDEX,
-    IntegerType,
     MemRefType,
     Type,
     VectorType,
@@ -447,28 +446,15 @@ class Kernel:
                 ty = element_type(source.type)
                 return b.add("memref.load", operands, [ty])[0]
             case Scalar(name, operands, ty, attributes):
-                kinds = [y.type for y in operands if isinstance(y, Number | Scalar)]
-                given = [
-                    self._position(b, y, at, kinds)
-                    if isinstance(y, Position)
-                    else self.value_of(b, y, at, known)
-                    for y in operands
-                ]
+                given = [self.value_of(b, y, at, known) for y in operands]
                 return b.add(name, given, [ty], dict(attributes))[0]
-            case Position():
-                return self._position(b, x, at, ())
+            case Position(expr, ty):
+                value = b.index(self.index(expr, at))
+                if ty == INDEX:
+                    return value
+                return b.add("arith.index_cast", (value,), [ty])[0]
             case _:
                 return known[x]
-
-    def _position(
-        self, b: Builder, x: Position, at: dict[int, Index], kinds: Sequence[Type]
-    ) -> Value:
-        """A position as an index, or in the integer type of the other operand."""
-        value = b.index(self.index(x.expr, at))
-        integer = next((ty for ty in kinds if isinstance(ty, IntegerType)), None)
-        if integer is None or integer == I1:
-            return value
-        return b.add("arith.index_cast", (value,), [integer])[0]
 
     def _clamped(self, b: Builder, axis: int, index: Index) -> Index:
         """The index of an element that exists."""
