@@ -395,3 +395,31 @@ def test_a_sum_of_gathered_elements_is_no_kernel_of_one_thread() -> None:
     assert program.f(a, at) == a[at].sum()
     first = program.source("f").partition("rt.launch(")[2].partition("\n")[0]
     assert "(1, 1, 1), (1, 1, 1)" not in first
+
+
+FILLED_AND_GATHERED = """
+func.func @f(%at: memref<9xindex>, %out: memref<300xf32>) {
+  %one = arith.constant 1.0 : f32
+  %a = memref.alloc() : memref<300xf32>
+  affine.for %i = 0 to 300 {
+    affine.store %one, %a[%i] : memref<300xf32>
+  }
+  affine.for %i = 0 to 300 {
+    affine.for %k = 0 to 9 {
+      %j = affine.load %at[%k] : memref<9xindex>
+      %x = memref.load %a[%j] : memref<300xf32>
+      %s = affine.load %out[%i] : memref<300xf32>
+      %t = arith.addf %s, %x : f32
+      affine.store %t, %out[%i] : memref<300xf32>
+    }
+  }
+  memref.dealloc %a : memref<300xf32>
+  return
+}
+"""
+
+
+def test_a_fill_stays_before_loads_at_any_place() -> None:
+    at, out = np.arange(9)[::-1] * 33, np.zeros(300, "f4")
+    gcg.compile(FILLED_AND_GATHERED, target="sim").f(at, out)
+    assert (out == 9).all()

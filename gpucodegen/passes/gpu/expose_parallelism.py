@@ -145,11 +145,9 @@ def _order_of(
     The iterations of a fill may come in any order: each writes an element of its own.
     """
     accesses = (o for o in around[-1].walk() if o.name in affine.ACCESSES)
-    users = (o for o in accesses if stored in o.operands)
-    ways = [
-        _dimensions(chain, op)
-        for chain, op in ((fill, inner_operations(fill[-1])[0]), (around, next(users)))
-    ]
+    user = next((o for o in accesses if stored in o.operands), None)
+    (store,) = inner_operations(fill[-1])
+    ways = _dimensions(fill, store), user and _dimensions(around, user)
     if None in ways:
         return None
     own, wanted = ({d: n for n, d in enumerate(way or ())} for way in ways)

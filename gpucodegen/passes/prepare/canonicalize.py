@@ -7,7 +7,7 @@ blocks merged.
 from __future__ import annotations
 
 import operator
-from collections import Counter
+from collections import ChainMap, Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -398,7 +398,7 @@ def _clamp(folder: _Folder, op: Operation) -> int | None:
     """The only number to which a clamp leaves a choice, such as min(max(x, 0), 0)."""
     if op.result.type != INDEX:
         return None
-    found = range_of_value(op.result, {**folder.definitions, op.result: op})
+    found = range_of_value(op.result, ChainMap({op.result: op}, folder.definitions))
     return found.low if found.low == found.high else None
 
 
