@@ -423,3 +423,36 @@ def test_a_fill_stays_before_loads_at_any_place() -> None:
     at, out = np.arange(9)[::-1] * 33, np.zeros(300, "f4")
     gcg.compile(FILLED_AND_GATHERED, target="sim").f(at, out)
     assert (out == 9).all()
+
+
+OPEN_LOOPS = """
+func.func @f(%a: memref<?x?x?x?xf32>, %s: memref<?x?x?x?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %n = memref.dim %a, %c0 : memref<?x?x?x?xf32>
+  %m = memref.dim %a, %c1 : memref<?x?x?x?xf32>
+  %h = memref.dim %a, %c2 : memref<?x?x?x?xf32>
+  %w = memref.dim %a, %c3 : memref<?x?x?x?xf32>
+  affine.for %i = 0 to %n {
+    affine.parallel (%j, %k, %l) = (0, 0, 0) to (%m, %h, %w) {
+      affine.for %r = 0 to 3 {
+        %x = affine.load %s[%i, %j, %k, %l] : memref<?x?x?x?xf32>
+        %y = affine.load %a[%i, %j, %k, %l] : memref<?x?x?x?xf32>
+        %z = arith.addf %x, %y : f32
+        affine.store %z, %s[%i, %j, %k, %l] : memref<?x?x?x?xf32>
+      }
+    }
+  }
+  return
+}
+"""
+
+
+@pytest.mark.parametrize("specialize", [True, False])
+def test_four_loops_of_two_operations(*, specialize: bool) -> None:
+    a = np.arange(2 * 3 * 5 * 7, dtype="f4").reshape(2, 3, 5, 7)
+    s = np.zeros_like(a)
+    gcg.compile(OPEN_LOOPS, target="sim", specialize=specialize).f(a, s)
+    assert (s == 3 * a).all()

@@ -233,12 +233,12 @@ def map_parallel_loops(nest: Nest) -> list[Operation] | None:
     outer ones of more than three share an axis of the grid, which needs their extents.
     """
     chain = parallel_chain(nest.op, nest.analysis, MOST_LOOPS)
+    order = _contiguous_last(chain, nest.definitions) if chain else []
+    if not Rows(_along_z(order)).is_counted:
+        chain = parallel_chain(nest.op, nest.analysis, len(THREADS))
+        order = _contiguous_last(chain, nest.definitions) if chain else []
     if not chain:
         return None
-    order = _contiguous_last(chain, nest.definitions)
-    if not Rows(_along_z(order)).is_counted:
-        chain = chain[: len(THREADS)]
-        order = _contiguous_last(chain, nest.definitions)
     return nest.mapper.launch(thread_per_iteration(chain, order))
 
 
@@ -249,7 +249,7 @@ def _contiguous_last(
 
     It is the innermost of several.
     """
-    accesses = [op for op in chain[-1].operation.walk() if op.name in _ACCESSES]
+    accesses = [op for op in chain[-1].operation.walk() if op.name in affine.ACCESSES]
     counts = dict.fromkeys((loop.iv for loop in chain), 0)
     for address in (address_of(op, definitions) for op in accesses):
         terms = linear_form(address.offset.expr)[0] if address else {}
@@ -260,9 +260,6 @@ def _contiguous_last(
                 counts[iv] += 1
     best = max(range(len(chain)), key=lambda n: (counts[chain[n].iv], n))
     return [*chain[:best], *chain[best + 1 :], chain[best]]
-
-
-_ACCESSES = frozenset({"affine.load", "affine.store"})
 
 
 def _along_z(chain: Sequence[MappedLoop]) -> list[MappedLoop]:
