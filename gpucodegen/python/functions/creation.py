@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,12 @@ from gpucodegen.python.arrays import (
     Array,
     Extents,
     Lazy,
+    Part,
     allocated,
     composed,
     copied,
     fill,
+    in_memory,
     lazy,
     positions,
     stretched,
@@ -33,7 +36,8 @@ from gpucodegen.python.functions.arguments import (
 )
 from gpucodegen.python.functions.reduction_functions import FUNCTIONS as REDUCTIONS
 from gpucodegen.python.functions.shapes import FUNCTIONS as SHAPES
-from gpucodegen.python.functions.shapes import joined, rearranged, with_axes_at
+from gpucodegen.python.functions.shapes import joined, with_axes_at
+from gpucodegen.python.indexing import viewed
 from gpucodegen.python.nests import nest
 from gpucodegen.python.operators import elementwise
 from gpucodegen.python.scalars import Scalar, chosen, convert, integers, known
@@ -245,7 +249,7 @@ def _triangle(test: np.ufunc) -> Rule:
 
 def _diagonal(c: Context, node: ast.AST, v: Bound, k: Bound = None) -> Bound:
     """``diag``: the diagonal of a matrix, or a matrix with a diagonal."""
-    view = copied(c.b, array_given(c, node, v))
+    view = in_memory(c.b, array_given(c, node, v))
     offset = 0 if k is None else int(constant_given(c, node, k, "k="))
     down, right = known(max(-offset, 0)), known(max(offset, 0))
     if len(view.extents) == 1:
@@ -269,11 +273,10 @@ def _diagonal(c: Context, node: ast.AST, v: Bound, k: Bound = None) -> Bound:
     size = apply(c.b, np.minimum, rest)
     if offset:
         size = apply(c.b, np.maximum, [size, known(0)])
-
-    def place(b: OperationList, at: Sequence[Scalar]) -> list[Scalar]:
-        return [integers(b, "add", at[0], by) for by in (down, right)]
-
-    return rearranged(c.b, view, (size,), place)
+    square = viewed(c, view, [Part(by, size, 1) for by in (down, right)])
+    whole = lazy(square)
+    (read,) = whole.reads
+    return replace(whole, extents=(size,), reads=(replace(read, follows=(0, 0)),))
 
 
 def _trace(c: Context, node: ast.AST, a: Bound) -> Bound:

@@ -17,6 +17,7 @@ from gpucodegen.python.arrays import (
     Array,
     Extents,
     Lazy,
+    Part,
     View,
     allocated,
     assign,
@@ -40,7 +41,7 @@ from gpucodegen.python.functions.arguments import (
     number_given,
     shape_given,
 )
-from gpucodegen.python.indexing import Part, viewed, with_axes
+from gpucodegen.python.indexing import viewed, with_axes
 from gpucodegen.python.masks import required
 from gpucodegen.python.results import is_tuple
 from gpucodegen.python.scalars import Scalar, integers, known
@@ -117,7 +118,7 @@ def of_shape(b: OperationList, view: View, extents: Extents) -> View:
     (made,) = b.add("memref.reinterpret_cast", [memory], [ty], hint=view.memory.name)
     mixed = [[part.mixed() for part in column] for column in columns]
     b.operations[-1] = with_columns(b.operations[-1], mixed)
-    return replace(view, memory=made, extents=extents, gapless=True)
+    return replace(view, memory=made, extents=extents, gapless=True, cut=None)
 
 
 def _raveled(c: Context, node: ast.AST, array: Bound) -> Bound:
