@@ -228,10 +228,10 @@ def read(c: Context, array: Array, where: Selection) -> Bound:
         return where.gathered(c, array).read(c.b)
     if where.is_element:
         return element(c, array, [part.offset for part in where.parts])
-    return with_axes(_part_of(c, array, where.parts), where.axes)
+    return with_axes(part_of(c, array, where.parts), where.axes)
 
 
-def _part_of(c: Context, array: Array, parts: Sequence[Part]) -> Array:
+def part_of(c: Context, array: Array, parts: Sequence[Part]) -> Array:
     """The selected part of an array, as a view where the array is one."""
     read = array.plain if isinstance(array, Lazy) else None
     if read is None or read.view is None:
@@ -285,7 +285,7 @@ def store(
         return
     value = value.compacted(c.b) if isinstance(value, Selected) else value
     if not where.is_element:
-        target = _part_of(c, array, where.parts)
+        target = part_of(c, array, where.parts)
         with c.operands(node, "an assignment to a slice", [target, value]):
             assign(c.b, value, target)
         return

@@ -59,6 +59,13 @@ UPDATES = [
     "y = x\n    for i in range(1, 3): x[i, 1:] += x[i - 1, 1:] * x[i, 0]",
     "y = x\n    for i in range(2): x[i + 1, :] = x[i, ::-1] + x[i + 1, :]",
     "y = x\n    for i in range(3): x[:i, i] += x[i, :i]",
+    "y = x\n    for i in range(3): y += x[i]",
+    "y = x.T\n    for i in range(3): y *= x[i]",
+    "y = x\n    while y[0, 0] < 5: y += 2.0; x[0, 1] = y[0, 0]",
+    "y = np.reshape(x, (1, 9, 1)); y += 1",
+    "y = x[0].reshape(3, 1); y[1, 0] = 8.0",
+    "y = x[:, 0].reshape((1, x.shape[0])); y *= x[1]",
+    "y = x[None].reshape(3, 3); y[2] = x[0]",
     "y = x\n    for i in range(1, 3): x[: i + 1, 0] = x[:i, 1].sum() + x[: i + 1, 0]",
 ]
 
@@ -88,6 +95,13 @@ def test_updates_that_numpy_refuses(text: str):
     function = function_of(f"def f(x):\n    {text}\n    return y\n")
     with pytest.raises(errors.PythonError):
         gcg.jit(target="cpu")(function)(np.arange(9.0).reshape(3, 3))
+
+
+def test_updates_in_a_loop_bind_nothing():
+    function = function_of("def f(x, n):\n    for i in range(n): x += x[0, 0]\n")
+    text = gcg.jit(function).mlir(np.ones((3, 3)), 4)
+    assert "scf.for" in text
+    assert "iter_args" not in text
 
 
 def test_assignments_to_a_part_of_the_same_array_need_no_memory():
