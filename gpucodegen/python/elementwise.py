@@ -388,7 +388,7 @@ for _ufunc, _rule in complex_numbers.ROWS.items():
     ROWS[_ufunc]["c"] = _rule
 """All elementwise functions, by their NumPy function."""
 _DIVISIONS = {np.floor_divide, np.remainder, np.fmod}
-_COMPARISONS: dict[np.ufunc, str] = {
+COMPARISONS: dict[np.ufunc, str] = {
     np.less: "lt",
     np.less_equal: "le",
     np.greater: "gt",
@@ -429,7 +429,7 @@ _OF_TRUTH = {
     np.bitwise_and,
     np.bitwise_or,
     np.bitwise_xor,
-    *_COMPARISONS,
+    *COMPARISONS,
 }
 
 
@@ -450,8 +450,8 @@ def apply(
     folded = _folded(ufunc, scalars, result)
     if folded is not None:
         return folded
-    if ufunc in _COMPARISONS and _are_mixed(scalars, kinds):
-        return Scalar(result, _exact_comparison(b, _COMPARISONS[ufunc], scalars))
+    if ufunc in COMPARISONS and _are_mixed(scalars, kinds):
+        return Scalar(result, _exact_comparison(b, COMPARISONS[ufunc], scalars))
     converted = [convert(b, s, k) for s, k in zip(scalars, kinds, strict=True)]
     if ufunc is np.power:
         power = _small_power(b, converted, result)
@@ -532,7 +532,7 @@ def _folded(ufunc: np.ufunc, scalars: Sequence[Scalar], kind: Kind) -> Scalar | 
         number = python(*(s.constant for s in scalars))
     except (ArithmeticError, ValueError):
         return None
-    if type(number) is not kind:
+    if type(number) is not kind or (ufunc in _EXTREMES and kind is not int):
         return None
     if kind is int and not -_WIDE <= number < _WIDE:
         raise NoRow
@@ -557,8 +557,9 @@ _NAMES: dict[np.ufunc, str] = {
     np.power: "pow",
 }
 """Name in `operator` of each other function's Python operator."""
-_PYTHON: dict[np.ufunc, Callable[..., Any]] = {
-    ufunc: getattr(operator, name) for ufunc, name in (_NAMES | _COMPARISONS).items()
+_EXTREMES: dict[np.ufunc, Callable[..., Any]] = {np.minimum: min, np.maximum: max}
+_PYTHON: dict[np.ufunc, Callable[..., Any]] = _EXTREMES | {
+    ufunc: getattr(operator, name) for ufunc, name in (_NAMES | COMPARISONS).items()
 }
 """Python's functions for constant folding."""
 
