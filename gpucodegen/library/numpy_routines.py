@@ -19,7 +19,10 @@ from gpucodegen.library.prints import Routine, RoutineCall
 PREFIX = "numpy."
 FUNCTIONS_OF_NUMPY = (
     *"sort argsort lexsort partition argpartition unique median percentile quantile"
-    " nanmedian nanpercentile nanquantile polyfit".split(),
+    " nanmedian nanpercentile nanquantile nanargmin nanargmax nancumsum nancumprod"
+    " polyfit polyval unwrap sinc heaviside digitize isin choose extract compress"
+    " argwhere delete insert rot90 rollaxis dstack correlate ediff1d vander logspace"
+    " geomspace tril_indices triu_indices".split(),
     *(
         f"fft.{name}"
         for name in "fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 fftn ifftn"

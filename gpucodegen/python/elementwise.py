@@ -32,7 +32,6 @@ from gpucodegen.python.types import (
     Kind,
     Truth,
     category,
-    described,
     is_python,
     resolved,
 )
@@ -52,6 +51,12 @@ def operation(name: str) -> Rule:
 def comparison(predicate: str) -> Rule:
     """A rule: a comparison."""
     return lambda b, v: compared(b, predicate, v[0], v[1])
+
+
+def _scaled(factor: float) -> Rule:
+    return lambda b, v: b.add(
+        "arith.mulf", (v[0], b.constant(factor, v[0].type)), [v[0].type]
+    )[0]
 
 
 def _zero(b: OperationList, v: Sequence[Value]) -> Value:
@@ -383,6 +388,8 @@ ROWS: dict[np.ufunc, dict[str, Rule]] = {
     np.ceil: _whole("ceil"),
     np.trunc: _whole("trunc"),
     np.conjugate: dict.fromkeys("iuf", _same),
+    **{u: {"f": _scaled(np.pi / 180)} for u in (np.deg2rad, np.radians)},
+    **{u: {"f": _scaled(180 / np.pi)} for u in (np.rad2deg, np.degrees)},
 }
 for _ufunc, _rule in complex_numbers.ROWS.items():
     ROWS[_ufunc]["c"] = _rule
@@ -586,8 +593,3 @@ def _small_power(
     for _ in range((1, 2, 3).index(exponent)):
         product = apply(b, np.multiply, [product, base])
     return product
-
-
-def refusal(ufunc: np.ufunc, kinds: Sequence[Kind]) -> tuple[str, str]:
-    """The function and the operand types, for a message."""
-    return ufunc.__name__, " and ".join(map(described, kinds))

@@ -27,17 +27,6 @@ def round(a: Any, decimals: int = 0) -> Any:  # NumPy scales, rounds and scales 
 around = round
 
 
-def deg2rad(x: Any) -> Any:
-    return x * (np.pi / 180)
-
-
-def rad2deg(x: Any) -> Any:
-    return x * (180 / np.pi)
-
-
-radians, degrees = deg2rad, rad2deg
-
-
 def float_power(x1: Any, x2: Any) -> Any:
     kind = np.result_type(x1, x2, np.float64)
     return np.power(x1, x2, dtype=kind)
@@ -70,14 +59,10 @@ def _differences(a: Any, n: int, axis: int) -> Any:
     if n == 0:
         return a
     count = max(a.shape[axis] - 1, 0)
-    high = a[along(axis, slice(1, count + 1))]
+    high = a[along(axis, slice(a.shape[axis] - count, a.shape[axis]))]
     low = a[along(axis, slice(0, count))]
     step = high != low if a.dtype.kind == "b" else high - low
     return _differences(step, n - 1, axis)
-
-
-def ediff1d(ary: Any) -> Any:
-    return diff(np.ravel(ary))
 
 
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
@@ -104,35 +89,33 @@ def _slope(f: Any, h: Any, axis: int, edge_order: int) -> Any:
     )
     low, middle = work[along(axis, slice(0, n - 2))], work[along(axis, slice(1, n - 1))]
     high, inside = work[along(axis, slice(2, n))], along(axis, slice(1, n - 1))
-    if np.ndim(h) == 0:
-        made[inside] = (high - low) / (2.0 * h)
-        if edge_order == 1:
-            made[along(axis, 0)] = (second - first) / h
-            made[along(axis, n - 1)] = (last - before) / h
-        else:
-            a, b, c = -1.5 / h, 2.0 / h, -0.5 / h
-            made[along(axis, 0)] = a * first + b * second + c * third
-            made[along(axis, n - 1)] = -c * earlier - b * before - a * last
-        return made
-    steps = diff(h)
-    row = (1,) * axis + (n - 2,) + (1,) * (f.ndim - axis - 1)
-    one, two = steps[: n - 2].reshape(row), steps[1 : n - 1].reshape(row)
-    made[inside] = (
-        -two / (one * (one + two)) * low
-        + (two - one) / (one * two) * middle
-        + one / (two * (one + two)) * high
-    )
-    if edge_order == 1:
-        made[along(axis, 0)] = (second - first) / steps[0]
-        made[along(axis, n - 1)] = (last - before) / steps[n - 2]
+    one, two, begin, end = h, h, (h, h), (h, h)
+    if np.ndim(h) > 0:
+        steps = diff(h)
+        row = (1,) * axis + (n - 2,) + (1,) * (f.ndim - axis - 1)
+        one, two = steps[: n - 2].reshape(row), steps[1 : n - 1].reshape(row)
+        begin, end = (
+            (steps[0], steps[edge_order - 1]),
+            (steps[n - 1 - edge_order], steps[n - 2]),
+        )
+        both = one + two
+        made[inside] = (
+            one / (two * both) * high
+            - two / (one * both) * low
+            + (two - one) / (one * two) * middle
+        )
     else:
-        one, two = steps[0], steps[1]
+        made[inside] = (high - low) / (2.0 * h)
+    made[along(axis, 0)] = (second - first) / begin[0]
+    made[along(axis, n - 1)] = (last - before) / end[1]
+    if edge_order == 2:  # parabolas through three points
+        one, two = begin
         made[along(axis, 0)] = (
-            -(2.0 * one + two) / (one * (one + two)) * first
-            + (one + two) / (one * two) * second
+            (one + two) / (one * two) * second
+            - (2.0 * one + two) / (one * (one + two)) * first
             - one / (two * (one + two)) * third
         )
-        one, two = steps[n - 3], steps[n - 2]
+        one, two = end
         made[along(axis, n - 1)] = (
             two / (one * (one + two)) * earlier
             - (two + one) / (one * two) * before
@@ -144,7 +127,8 @@ def _slope(f: Any, h: Any, axis: int, edge_order: int) -> Any:
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     axis = axis_of(axis, y.ndim)
     count = max(y.shape[axis] - 1, 0)
-    both = y[along(axis, slice(1, count + 1))] + y[along(axis, slice(0, count))]
+    after = slice(y.shape[axis] - count, y.shape[axis])
+    both = y[along(axis, after)] + y[along(axis, slice(0, count))]
     if x is None:
         return np.sum(dx * both / 2.0, axis)
     if x.ndim == 1:
@@ -185,19 +169,6 @@ def _is_nan(x: Any) -> Any:
     return np.isnan(x) if np.result_type(x).kind in "fc" else False
 
 
-def digitize(x: Any, bins: Any, right: bool = False) -> Any:
-    bins = np.asarray(bins)
-    n = len(bins)
-    assert n > 0, "digitize needs an edge"
-    rises = bins[0] <= bins[n - 1]
-    steps = diff(bins)
-    assert np.all((steps >= 0) == rises) or np.all(steps == 0), "bins are monotonic"
-    found = searchsorted(
-        np.where(rises, bins, bins[::-1]), x, "left" if right else "right"
-    )
-    return np.where(rises, found, n - found)
-
-
 def interp(
     x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None
 ) -> Any:
@@ -220,32 +191,3 @@ def interp(
     found = np.where(x < points[0], values[0] if left is None else left, found)
     found = np.where(x > points[last], values[last] if right is None else right, found)
     return np.where(np.isnan(x), x, found)
-
-
-def unwrap(p: Any, axis: int = -1) -> Any:
-    axis = axis_of(axis, p.ndim)
-    steps = diff(p, axis=axis)
-    period = 2 * np.pi
-    wrapped = np.mod(steps + np.pi, period) - np.pi
-    wrapped = np.where((wrapped == -np.pi) & (steps > 0), np.pi, wrapped)
-    moved = np.where(np.abs(steps) < np.pi, 0, wrapped - steps)
-    made = np.array(p, dtype=np.result_type(p.dtype, np.float64))
-    made[along(axis, slice(1, p.shape[axis]))] += np.cumsum(moved, axis)
-    return made
-
-
-def polyval(p: Any, x: Any) -> Any:
-    made = np.zeros_like(x)
-    for k in range(len(p)):
-        made = made * x + p[k]
-    return made
-
-
-def heaviside(x1: Any, x2: Any) -> Any:
-    made = np.where(x1 < 0, 0.0, np.where(x1 == 0, x2, 1.0))
-    return np.where(np.isnan(x1), x1, made)
-
-
-def sinc(x: Any) -> Any:
-    y = np.pi * np.where(x == 0, 1.0e-20, x)
-    return np.sin(y) / y

@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.python.composed.checks import axis_of, constant
-
 
 def kron(a: Any, b: Any) -> Any:
     a, b = np.asarray(a), np.asarray(b)
@@ -34,10 +32,6 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
         for j in range(max(0, k + first - m + 1), min(k + first + 1, n)):
             made[k] += a[j] * v[k + first - j]
     return made
-
-
-def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
-    return convolve(a, np.conjugate(np.asarray(v)[::-1]), mode)
 
 
 def cross(
@@ -105,24 +99,6 @@ def fromfunction(function: Any, shape: Any, *, dtype: Any = float) -> Any:
     return function(*parts)
 
 
-def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
-    turns = constant(k, "k=") % 4
-    one, two = axes
-    if turns == 0:
-        return np.copy(m)
-    if turns == 2:
-        return np.flip(m, (one, two))
-    if turns == 1:
-        return np.swapaxes(np.flip(m, two), one, two)
-    return np.flip(np.swapaxes(m, one, two), two)
-
-
-def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
-    axis = axis_of(axis, a.ndim)
-    start = start + a.ndim if start < 0 else start
-    return np.moveaxis(a, axis, start - 1 if axis < start else start)
-
-
 def atleast_1d(a: Any) -> Any:
     a = np.asarray(a)
     return np.broadcast_to(a, (1,)) if a.ndim == 0 else a
@@ -133,48 +109,6 @@ def atleast_2d(a: Any) -> Any:
     return a[None, :] if a.ndim == 1 else a
 
 
-def dstack(tup: Any) -> Any:
-    return np.concatenate(tuple([_deep(part) for part in tup]), 2)
-
-
-def _deep(a: Any) -> Any:
-    a = atleast_2d(a)
-    return a[:, :, None] if a.ndim == 2 else a
-
-
 def broadcast_arrays(*args: Any) -> Any:
     shape = np.broadcast_shapes(*[np.shape(a) for a in args])
     return tuple([np.broadcast_to(a, shape) for a in args])
-
-
-def tril_indices(n: Any, k: int = 0, m: Any = None) -> Any:
-    return np.nonzero(np.tri(n, m, k, bool))
-
-
-def triu_indices(n: Any, k: int = 0, m: Any = None) -> Any:
-    return np.nonzero(~np.tri(n, m, k - 1, bool))
-
-
-def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
-    count = len(x) if N is None else N
-    powers = np.arange(count)
-    powers = powers if increasing else powers[::-1]
-    return x[:, None] ** powers[None, :]
-
-
-def logspace(
-    start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0
-) -> Any:
-    return np.power(base, np.linspace(start, stop, num, endpoint))
-
-
-def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True) -> Any:
-    sign = np.where(start < 0, -1.0, 1.0)
-    low, high = np.log10(start * sign), np.log10(stop * sign)
-    made = sign * logspace(low, high, num, endpoint)
-    for i in range(min(num, 1)):
-        made[i] = start
-    if endpoint:
-        for i in range(max(num - 1, 1), num):
-            made[i] = stop
-    return made

@@ -67,68 +67,11 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
 
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
-    if len(condlist) == 0:
-        return default
-    rest = select(condlist[1:], choicelist[1:], default)
-    return np.where(condlist[0], choicelist[0], rest)
-
-
-def choose(a: Any, choices: Any, mode: str = "raise") -> Any:
-    a, count = np.asarray(a), len(choices)
-    if mode == "wrap":
-        a = a % count
-    elif mode == "raise":
-        assert np.all((a >= 0) & (a < count)), "choose among the given choices"
-    return _choice(a, choices, 0)
-
-
-def _choice(a: Any, choices: Any, first: int) -> Any:
-    if len(choices) == 1:
-        return np.broadcast_to(
-            choices[0], np.broadcast_shapes(np.shape(a), np.shape(choices[0]))
-        )
-    return np.where(a <= first, choices[0], _choice(a, choices[1:], first + 1))
-
-
-def extract(condition: Any, arr: Any) -> Any:
-    return np.ravel(arr)[np.ravel(condition) != 0]
-
-
-def compress(condition: Any, a: Any, axis: Any = None) -> Any:
-    places = np.flatnonzero(np.asarray(condition))
-    return take(a, places, axis)
-
-
-def argwhere(a: Any) -> Any:
-    return np.copy(np.stack(np.nonzero(a)).T)
-
-
-def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
-    if axis is None:
-        return delete(np.ravel(arr), obj, 0)
-    axis = axis_of(axis, arr.ndim)
-    n = arr.shape[axis]
-    kept = np.ones(n, np.bool_)
-    kept[np.atleast_1d(np.asarray(obj))] = False
-    return take(arr, np.flatnonzero(kept), axis)
-
-
-def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
-    if axis is None:
-        return insert(np.ravel(arr), obj, values, 0)
-    if np.ndim(obj) > 0:
-        raise TypeError("`insert` at several places", "Insert one after the other")
-    axis = axis_of(axis, arr.ndim)
-    n = arr.shape[axis]
-    place = obj + n if obj < 0 else obj
-    rest = (*arr.shape[:axis], 1, *arr.shape[axis + 1 :])
-    if np.ndim(values) == arr.ndim:
-        given = np.asarray(values).astype(arr.dtype)
-    else:
-        given = np.broadcast_to(np.asarray(values).astype(arr.dtype), rest)
-    before, after = slice(0, place), slice(place, n)
-    parts = (arr[along(axis, before)], given, arr[along(axis, after)])
-    return np.concatenate(parts, axis)
+    kind = np.result_type(*choicelist, default)
+    made = default
+    for test, choice in zip(condlist[::-1], choicelist[::-1], strict=True):
+        made = np.where(test, choice, made)
+    return made.astype(kind)
 
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
@@ -163,12 +106,6 @@ def vsplit(ary: Any, indices_or_sections: Any) -> Any:
 
 def dsplit(ary: Any, indices_or_sections: Any) -> Any:
     return split(ary, indices_or_sections, 2)
-
-
-def isin(element: Any, test_elements: Any, *, invert: bool = False) -> Any:
-    element = np.asarray(element)
-    found = np.any(element[..., None] == np.ravel(np.asarray(test_elements)), axis=-1)
-    return ~found if invert else found
 
 
 def isclose(

@@ -91,16 +91,16 @@ def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None) -> Any:
     a = np.asarray(a)
     kind = a.dtype if a.dtype.kind == "f" else np.dtype(np.float64)
     if range is None:
-        low, high = np.min(a, initial=np.inf), np.max(a, initial=-np.inf)
-        low, high = np.float64(low), np.float64(high)
+        wide = np.float64(a)
+        low, high = np.min(wide, initial=np.inf), np.max(wide, initial=-np.inf)
         if a.size == 0:
             low, high = np.float64(0), np.float64(1)
         assert np.isfinite(high - low), "a histogram of finite numbers"
     else:
         low, high = np.float64(range[0]), np.float64(range[1])
         assert low <= high, "the range of a histogram does not fall"
-    wide = 0.5 if low == high else 0.0
-    return np.linspace(low - wide, high + wide, bins + 1, dtype=kind)
+    more = 0.5 if low == high else 0.0
+    return np.linspace(low - more, high + more, bins + 1, dtype=kind)
 
 
 def histogram(
@@ -139,83 +139,6 @@ def histogram(
 
 def _to(n: int) -> Any:
     return range(n)
-
-
-def _without_nan(a: Any, value: Any) -> Any:
-    """The array with a value in the place of NaN."""
-    a = np.asarray(a)
-    return np.where(np.isnan(a), value, a) if a.dtype.kind in "fc" else a
-
-
-def _is_number(a: Any) -> Any:
-    a = np.asarray(a)
-    return ~np.isnan(a) if a.dtype.kind in "fc" else np.ones(a.shape, np.bool_)
-
-
-def nansum(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    return np.sum(_without_nan(a, 0), axis, dtype, keepdims=keepdims)
-
-
-def nanprod(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    return np.prod(_without_nan(a, 1), axis, dtype, keepdims=keepdims)
-
-
-def nancumsum(a: Any, axis: Any = None, dtype: Any = None) -> Any:
-    return np.cumsum(_without_nan(a, 0), axis, dtype)
-
-
-def nancumprod(a: Any, axis: Any = None, dtype: Any = None) -> Any:
-    return np.cumprod(_without_nan(a, 1), axis, dtype)
-
-
-def nanmean(a: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
-    return np.mean(a, axis, dtype, keepdims=keepdims, where=_is_number(a))
-
-
-def nanvar(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    ddof: Any = 0,
-    keepdims: bool = False,
-) -> Any:
-    return np.var(a, axis, dtype, ddof=ddof, keepdims=keepdims, where=_is_number(a))
-
-
-def nanstd(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    ddof: Any = 0,
-    keepdims: bool = False,
-) -> Any:
-    return np.sqrt(nanvar(a, axis, dtype, ddof, keepdims))
-
-
-def nanmin(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    if np.asarray(a).dtype.kind != "f":
-        return np.min(a, axis, keepdims=keepdims)
-    found = np.min(_without_nan(a, np.inf), axis, keepdims=keepdims)
-    is_none = np.all(np.isnan(a), axis, keepdims=keepdims)
-    return np.where(is_none, np.nan, found)
-
-
-def nanmax(a: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    if np.asarray(a).dtype.kind != "f":
-        return np.max(a, axis, keepdims=keepdims)
-    found = np.max(_without_nan(a, -np.inf), axis, keepdims=keepdims)
-    is_none = np.all(np.isnan(a), axis, keepdims=keepdims)
-    return np.where(is_none, np.nan, found)
-
-
-def nanargmin(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    assert np.all(np.any(_is_number(a), axis)), "nanargmin of NaN only"
-    return np.argmin(_without_nan(a, np.inf), axis, keepdims=keepdims)
-
-
-def nanargmax(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    assert np.all(np.any(_is_number(a), axis)), "nanargmax of NaN only"
-    return np.argmax(_without_nan(a, -np.inf), axis, keepdims=keepdims)
 
 
 def nan_to_num(

@@ -108,7 +108,7 @@ def _host(path: str) -> Rule:
                     warnings.simplefilter("ignore")
                     example = function(*(e for _, e in pairs), **given)
                 break
-            except (TypeError, ValueError) as problem:
+            except (TypeError, ValueError, IndexError) as problem:
                 if extent == 64:
                     what = f"this call of `numpy.{path}`"
                     raise c.refuse(node, what, f"NumPy says: {problem}") from problem
@@ -204,18 +204,9 @@ class Formatted:
     parts: tuple[tuple[Bound, str], ...]
 
 
-def dot_of_vectors(c: Context, node: ast.AST, a: Bound, b: Bound) -> Bound:
-    """``vdot``: the first operand is conjugated."""
-    first = elementwise(c, node, np.conjugate, [a], "`vdot`")
-    product = elementwise(c, node, np.multiply, [first, b], "`vdot`")
-    whole = lazy(product)
-    return reduced(c.b, SUM, whole, range(len(whole.extents)))
-
-
 FUNCTIONS: dict[Any, Rule] = {
     **{function_of(path): _host(path) for path in FUNCTIONS_OF_NUMPY},
     np.linalg.norm: _norm,
-    np.vdot: dot_of_vectors,
     sort_in_place: sort_in_place,
     print: _print,
 }

@@ -17,10 +17,12 @@ from gpucodegen.python.functions.arguments import (
     axes_given,
     constant_given,
 )
+from gpucodegen.python.functions.shapes import raveled
 from gpucodegen.python.operators import elementwise
 from gpucodegen.python.reductions import Label
 from gpucodegen.python.results import is_tuple
-from gpucodegen.python.scalars import Scalar
+from gpucodegen.python.scalars import Scalar, convert
+from gpucodegen.python.types import dtype_of
 
 Rule = Callable[..., Bound]
 Labels = tuple[Label, ...]
@@ -94,16 +96,28 @@ def _contracted(
 def _dot(c: Context, node: ast.AST, a: Bound, b: Bound) -> Bound:
     """``dot``: the last axis of one with the last but one of the other."""
     if isinstance(a, Scalar) or isinstance(b, Scalar):
-        return elementwise(c, node, np.multiply, [a, b], "`dot`")
+        pair = [
+            convert(c.b, v, dtype_of(v.kind)) if isinstance(v, Scalar) else v
+            for v in (a, b)
+        ]
+        return elementwise(c, node, np.multiply, pair, "`dot`")
     one, other = (lazy(array_given(c, node, v)) for v in (a, b))
     return _along(c, node, one, other, [-1], [-2 if len(other.extents) > 1 else -1])
 
 
 def _inner(c: Context, node: ast.AST, a: Bound, b: Bound) -> Bound:
     if isinstance(a, Scalar) or isinstance(b, Scalar):
-        return elementwise(c, node, np.multiply, [a, b], "`inner`")
+        return _dot(c, node, a, b)
     one, other = (lazy(array_given(c, node, v)) for v in (a, b))
     return _along(c, node, one, other, [-1], [-1])
+
+
+def _vdot(c: Context, node: ast.AST, a: Bound, b: Bound) -> Bound:
+    """``vdot``: of all elements; the first operand is conjugated."""
+    flat = [lazy(raveled(c, node, v)) for v in (a, b)]
+    if flat[0].dtype.kind == "c":
+        flat[0] = lazy(elementwise(c, node, np.conjugate, [flat[0]], "`vdot`"))
+    return reductions.contraction(c.b, flat, ["i", "i"], ())
 
 
 def _tensordot(
@@ -150,6 +164,7 @@ def _matmul(c: Context, node: ast.AST, x1: Bound, x2: Bound) -> Bound:
 FUNCTIONS: dict[Any, Rule] = {
     np.dot: _dot,
     np.inner: _inner,
+    np.vdot: _vdot,
     np.tensordot: _tensordot,
     np.einsum: _einsum,
     np.matmul: _matmul,

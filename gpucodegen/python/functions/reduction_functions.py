@@ -353,3 +353,40 @@ FUNCTIONS: dict[Any, Rule] = {
     np.count_nonzero: _rule(_count_nonzero, "axis keepdims"),
     np.ptp: _rule(_range, "axis keepdims"),
 }
+
+
+def _skipping_nan(rule: Rule) -> Rule:
+    """The same reduction of the elements that are not NaN."""
+
+    def skipping(
+        c: Context, node: ast.AST, a: Bound, *values: Bound, **named: Bound
+    ) -> Bound:
+        kind = Call(c, node, a).whole.kind
+        if category(kind) in "fc":
+            is_nan = elementwise(c, node, np.isnan, [a], "`isnan`")
+            named["where"] = elementwise(c, node, np.logical_not, [is_nan], "`not`")
+        return rule(c, node, a, *values, **named)
+
+    return skipping
+
+
+def _extreme_number(ufunc: np.ufunc, reduction: Reduction) -> Rule:
+    """``nanmin`` and ``nanmax``: NaN where all elements are."""
+
+    def extreme(call: Call) -> Bound:
+        if category(call.whole.kind) != "f":
+            return call.reduced(reduction, call.whole)
+        reductions.refuse_empty(call.c.b, call.whole, call.over.axes)
+        return call.reduced(Reduction(ufunc, np.nan), call.whole)
+
+    return _rule(extreme, "axis keepdims")
+
+
+FUNCTIONS |= {
+    **{
+        getattr(np, f"nan{name}"): _skipping_nan(FUNCTIONS[getattr(np, name)])
+        for name in "sum prod mean var std".split()
+    },
+    np.nanmin: _extreme_number(np.fmin, SMALLEST),
+    np.nanmax: _extreme_number(np.fmax, LARGEST),
+}
