@@ -422,8 +422,8 @@ def _attribute(c: Context, node: ast.Attribute) -> Bound:
         return FUNCTIONS[getattr(np, node.attr)](c, node, base)
     if isinstance(base, Scalar) and not is_python(base.kind) and node.attr == "dtype":
         return base.kind
-    is_known = isinstance(base, ModuleType | type | np.dtype | np.finfo | np.iinfo)
-    if is_known and hasattr(base, node.attr):
+    known_types: Any = ModuleType | type | np.dtype | np.finfo | np.iinfo
+    if isinstance(base, known_types) and hasattr(base, node.attr):
         return frozen(getattr(base, node.attr))
     raise c.refuse(node, f"the attribute '{node.attr}'", HINT)
 
@@ -528,10 +528,10 @@ def _formatted(c: Context, node: ast.JoinedStr) -> Bound:
             continue
         assert isinstance(part, ast.FormattedValue)
         spec = "" if part.conversion < 0 else f"!{chr(part.conversion)}"
-        if part.format_spec is not None:
+        if isinstance(part.format_spec, ast.JoinedStr):
             try:
-                spec += "".join(map(ast.literal_eval, part.format_spec.values))
-            except (AttributeError, ValueError) as problem:
+                spec += str(ast.literal_eval(part.format_spec.values[0]))
+            except ValueError as problem:
                 raise c.refuse(node, "a computed format", "Write it out") from problem
         parts.append((evaluate(c, part.value), spec))
     return Formatted(tuple(parts))
@@ -562,10 +562,10 @@ def bind(c: Context, target: ast.expr, value: Bound) -> None:
     if isinstance(target, ast.Name):
         c.variables[target.id] = value
         return
-    is_pattern = isinstance(target, ast.Tuple) and is_tuple(value)
-    if not is_pattern or len(target.elts) != len(value):
+    names = target.elts if isinstance(target, ast.Tuple) else []
+    if not is_tuple(value) or len(names) != len(value):
         raise c.refuse(target, "these names of a comprehension", HINT)
-    for part, own in zip(target.elts, value, strict=True):
+    for part, own in zip(names, value, strict=True):
         bind(c, part, own)
 
 

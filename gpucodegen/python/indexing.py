@@ -125,12 +125,7 @@ def _mask(array: Array, values: Sequence[Bound], text: str) -> Advanced | None:
 
 
 def _is_whole(value: Bound) -> bool:
-    return value is ... or (
-        isinstance(value, slice)
-        and value.start is None
-        and value.stop is None
-        and value.step is None
-    )
+    return value is ... or (isinstance(value, slice) and value == slice(None))
 
 
 def _parsed(

@@ -103,11 +103,19 @@ def _compared(c: Context, node: ast.AST, op: ast.cmpop, values: list[Bound]) -> 
     raise c.wrong(node, f"`{type(op).__name__}`", values, "Use numbers and arrays")
 
 
+def _is_in(part: Any, whole: Any) -> bool:
+    return part in whole
+
+
+def _is_not_in(part: Any, whole: Any) -> bool:
+    return part not in whole
+
+
 _OF_OBJECTS: dict[type[ast.AST], Any] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
-    ast.In: lambda part, whole: part in whole,
-    ast.NotIn: lambda part, whole: part not in whole,
+    ast.In: _is_in,
+    ast.NotIn: _is_not_in,
 }
 
 

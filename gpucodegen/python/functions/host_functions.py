@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from typing import cast as cast_to
 
 import numpy as np
 
@@ -96,8 +97,9 @@ def _host(path: str) -> Rule:
     function = function_of(path)
 
     def rule(c: Context, node: ast.AST, *values: Bound, **named: Bound) -> Bound:
+        example, pairs, options, operands = None, [], {}, list[Any]()
         for extent in (2, 64):  # an argument may be a position
-            operands: list[Any] = []
+            operands.clear()
             pairs = [_encoded(c, node, v, operands, extent) for v in values]
             options = {
                 n: _encoded(c, node, v, operands, extent) for n, v in named.items()
@@ -133,7 +135,8 @@ def _host(path: str) -> Rule:
 
 
 def _as_tuples(value: Any) -> Any:
-    return tuple(value) if isinstance(value, tuple | list) else value
+    """The results in a plain tuple, where there are several."""
+    return (*cast_to("Any", value),) if isinstance(value, tuple | list) else value
 
 
 def sort_in_place(c: Context, node: ast.AST, array: Bound, axis: Bound = None) -> Bound:

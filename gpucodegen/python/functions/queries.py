@@ -6,12 +6,13 @@ import ast
 import builtins
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gpucodegen.python import indexing, iterables
-from gpucodegen.python.arrays import Extents, Lazy, View, broadcast, in_memory
+from gpucodegen.python.arrays import Extents, Lazy, View, broadcast, in_memory, lazy
 from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.functions import shapes
 from gpucodegen.python.functions.arguments import (
@@ -53,7 +54,8 @@ def _size(c: Context, node: ast.AST, a: Bound, axis: Bound = None) -> Bound:
 
 def _common_shape(c: Context, node: ast.AST, *given: Bound) -> Bound:
     """``broadcast_shapes``."""
-    shaped = [Lazy(float, shape_given(c, node, s), (), max) for s in given]
+    numbers = lazy(known(0.0))
+    shaped = [replace(numbers, extents=shape_given(c, node, s)) for s in given]
     return broadcast(shaped)[0]
 
 

@@ -336,25 +336,6 @@ def _range(call: Call) -> Bound:
     return elementwise(call.c, call.node, np.subtract, ends, "`ptp`")
 
 
-FUNCTIONS: dict[Any, Rule] = {
-    np.sum: _reduced(SUM),
-    np.prod: _reduced(reductions.PRODUCT),
-    **dict.fromkeys((np.min, np.amin), _without_dtype(SMALLEST)),
-    **dict.fromkeys((np.max, np.amax), _without_dtype(LARGEST)),
-    np.any: _without_dtype(reductions.ANY),
-    np.all: _without_dtype(reductions.ALL),
-    np.mean: _rule(_mean, "axis dtype keepdims where"),
-    np.var: _rule(_variance, "axis dtype ddof keepdims where"),
-    np.std: _rule(_deviation, "axis dtype ddof keepdims where"),
-    np.argmin: _place_of(SMALLEST),
-    np.argmax: _place_of(LARGEST),
-    np.cumsum: _running(np.add),
-    np.cumprod: _running(np.multiply),
-    np.count_nonzero: _rule(_count_nonzero, "axis keepdims"),
-    np.ptp: _rule(_range, "axis keepdims"),
-}
-
-
 def _skipping_nan(rule: Rule) -> Rule:
     """The same reduction of the elements that are not NaN."""
 
@@ -382,9 +363,26 @@ def _extreme_number(ufunc: np.ufunc, reduction: Reduction) -> Rule:
     return _rule(extreme, "axis keepdims")
 
 
-FUNCTIONS |= {
+_PLAIN: dict[Any, Rule] = {
+    np.sum: _reduced(SUM),
+    np.prod: _reduced(reductions.PRODUCT),
+    **dict.fromkeys((np.min, np.amin), _without_dtype(SMALLEST)),
+    **dict.fromkeys((np.max, np.amax), _without_dtype(LARGEST)),
+    np.any: _without_dtype(reductions.ANY),
+    np.all: _without_dtype(reductions.ALL),
+    np.mean: _rule(_mean, "axis dtype keepdims where"),
+    np.var: _rule(_variance, "axis dtype ddof keepdims where"),
+    np.std: _rule(_deviation, "axis dtype ddof keepdims where"),
+    np.argmin: _place_of(SMALLEST),
+    np.argmax: _place_of(LARGEST),
+    np.cumsum: _running(np.add),
+    np.cumprod: _running(np.multiply),
+    np.count_nonzero: _rule(_count_nonzero, "axis keepdims"),
+    np.ptp: _rule(_range, "axis keepdims"),
+}
+FUNCTIONS: dict[Any, Rule] = _PLAIN | {
     **{
-        getattr(np, f"nan{name}"): _skipping_nan(FUNCTIONS[getattr(np, name)])
+        getattr(np, f"nan{name}"): _skipping_nan(_PLAIN[getattr(np, name)])
         for name in "sum prod mean var std".split()
     },
     np.nanmin: _extreme_number(np.fmin, SMALLEST),
