@@ -388,8 +388,8 @@ ROWS: dict[np.ufunc, dict[str, Rule]] = {
     np.ceil: _whole("ceil"),
     np.trunc: _whole("trunc"),
     np.conjugate: dict.fromkeys("iuf", _same),
-    **{u: {"f": _scaled(np.pi / 180)} for u in (np.deg2rad, np.radians)},
-    **{u: {"f": _scaled(180 / np.pi)} for u in (np.rad2deg, np.degrees)},
+    **{u: {"f": _in_wide(_scaled(np.pi / 180))} for u in (np.deg2rad, np.radians)},
+    **{u: {"f": _in_wide(_scaled(180 / np.pi))} for u in (np.rad2deg, np.degrees)},
 }
 for _ufunc, _rule in complex_numbers.ROWS.items():
     ROWS[_ufunc]["c"] = _rule
