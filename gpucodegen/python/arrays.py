@@ -209,11 +209,12 @@ def broadcast(arrays: Sequence[Lazy]) -> tuple[Extents, list[Lazy]]:
     """
     rank = max(len(a.extents) for a in arrays)
     columns = [(known(1),) * (rank - len(a.extents)) + a.extents for a in arrays]
-    extents = tuple(_common(entries) for entries in zip(*columns, strict=True))
+    extents = tuple(common(entries) for entries in zip(*columns, strict=True))
     return extents, [stretched(a, extents) for a in arrays]
 
 
-def _common(entries: Sequence[Scalar]) -> Scalar:
+def common(entries: Sequence[Scalar]) -> Scalar:
+    """The extent to which all of these are broadcast.  Raises Disagree."""
     wide = [e for e in entries if e.mixed() != 1]
     numbers = {e.constant for e in wide if e.value is None}
     if len(numbers) > 1:
@@ -251,7 +252,7 @@ def _common_each(own: Extents, wide: Extents) -> None:
     for one, other in zip(own, wide, strict=True):
         if one.mixed() != 1 and other.mixed() == 1:
             raise Disagree
-        _common((one, other))
+        common((one, other))
 
 
 def mapped(ufunc: np.ufunc, values: Sequence[Array | Scalar]) -> Lazy:

@@ -16,7 +16,7 @@ from gpucodegen.ir.attributes import StridedLayoutAttr
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import INDEX, MemRefType, Type
 from gpucodegen.passes.framework.builder import OperationList
-from gpucodegen.python.arrays import Lazy, View
+from gpucodegen.python.arrays import Lazy, View, allocated
 from gpucodegen.python.context import Bound, Context, described
 from gpucodegen.python.indexing import strides_of
 from gpucodegen.python.results import leaves
@@ -44,10 +44,13 @@ def assigned(block: Iterable[ast.stmt]) -> list[str]:
 class Liveness:
     """Live variables after each statement.
 
+    ``always``: names that nested functions read whenever they are called.
+
     ``after``: for each loop and branch; ``inside``: variables that a loop's body reads
     from before the loop, or from an earlier iteration.
     """
 
+    always: frozenset[str] = frozenset()
     after: dict[ast.stmt, frozenset[str]] = field(
         default_factory=dict[ast.stmt, "frozenset[str]"]
     )
@@ -57,6 +60,7 @@ class Liveness:
 
     def before(self, block: Sequence[ast.stmt], live: frozenset[str]) -> frozenset[str]:
         """Variables live before the block, given those live after it."""
+        live |= self.always
         for node in reversed(block):
             live = self._statement(node, live)
         return live
@@ -71,7 +75,7 @@ class Liveness:
         read = names(node, ast.Load)
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             return live | read | {node.target.id}
-        return (live - names(node, ast.Store)) | read
+        return (live - names(node, ast.Store)) | read | self.always
 
     def _loop(self, node: ast.For | ast.While, live: frozenset[str]) -> frozenset[str]:
         if isinstance(node, ast.For):
@@ -103,8 +107,15 @@ def names(node: ast.AST, ctx: type[ast.expr_context]) -> frozenset[str]:
     return frozenset(n.id for n in inner if isinstance(n.ctx, ctx))
 
 
+def captured(block: Iterable[ast.stmt]) -> frozenset[str]:
+    """Names that nested functions and lambdas of a block read."""
+    inner = (n for node in block for n in ast.walk(node))
+    nested = (n for n in inner if isinstance(n, ast.FunctionDef | ast.Lambda))
+    return NOTHING.union(*(names(n, ast.Load) for n in nested))
+
+
 class Unset:
-    """A number that no way to this line has set yet; its value is never used."""
+    """A number or array that no way to this line has set; its value is never used."""
 
 
 UNSET = Unset()
@@ -150,9 +161,10 @@ class ArrayJoin:
         return self.leaf.type
 
     def value(self, b: OperationList, leaf: Any) -> Any:
-        if leaf.type == self.leaf.type:
-            return leaf.memory
-        return b.add("memref.cast", (leaf.memory,), [self.leaf.type])[0]
+        memory = _empty(b, self.leaf) if leaf is UNSET else leaf.memory
+        if memory.type == self.leaf.type:
+            return memory
+        return b.add("memref.cast", (memory,), [self.leaf.type])[0]
 
     def restored(self, c: Context, values: Any) -> Bound:
         """The array after the join; its extents are read again if they may differ."""
@@ -172,6 +184,12 @@ class ArrayJoin:
 
     def __hash__(self) -> int:
         return hash(self.leaf.roots)
+
+
+def _empty(b: OperationList, like: View) -> Value:
+    """An array that stands where none is set; its open extents are zero."""
+    extents = tuple(known(0 if n is None else n) for n in like.type.shape)
+    return allocated(b, like.dtype, extents).memory
 
 
 def common_type(one: MemRefType, other: MemRefType) -> MemRefType | None:
@@ -225,6 +243,9 @@ def joined_leaves(one: Bound, other: Bound) -> Join | None:
     numbers = [leaf for leaf in (one, other) if isinstance(leaf, Scalar)]
     if (one is UNSET or other is UNSET) and len(numbers) == 1:
         return NumberJoin(Scalar(numbers[0].kind))
+    arrays = [leaf for leaf in (one, other) if isinstance(leaf, View)]
+    if (one is UNSET or other is UNSET) and len(arrays) == 1:
+        return ArrayJoin(arrays[0], agree=False)
     if isinstance(one, Scalar) and isinstance(other, Scalar):
         try:
             kind = joined(one.kind, other.kind)

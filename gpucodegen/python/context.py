@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Generator, Mapping
+import inspect
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol, cast
@@ -29,6 +30,17 @@ class Callees(Protocol):
         self, c: Context, node: ast.Call, callee: Any, arguments: list[Bound]
     ) -> Bound:
         """Call another `jit` function."""
+        ...
+
+    def inline(
+        self,
+        c: Context,
+        node: ast.AST,
+        callee: Closure,
+        arguments: Sequence[Bound],
+        named: Mapping[str, Bound],
+    ) -> Bound:
+        """Translate the callee's body in place of its call."""
         ...
 
 
@@ -99,6 +111,21 @@ class Context:
             raise self.located(
                 errors.NotBroadcastable, node, first=shapes[0], second=shapes[-1]
             ) from None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Closure:
+    """A function that is inlined where it is called.
+
+    ``around``: the function that it is nested in; its variables have the values that
+    they have at the call.
+    """
+
+    name: str
+    signature: inspect.Signature
+    source: PythonSource
+    names: Mapping[str, Any]
+    around: Context | None = None
 
 
 def shape_text(array: Array) -> str:

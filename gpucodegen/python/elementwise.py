@@ -33,7 +33,6 @@ from gpucodegen.python.types import (
     Kind,
     Truth,
     category,
-    described,
     is_python,
     resolved,
 )
@@ -53,6 +52,12 @@ def operation(name: str) -> Rule:
 def comparison(predicate: str) -> Rule:
     """A rule: a comparison."""
     return lambda b, v: compared(b, predicate, v[0], v[1])
+
+
+def _scaled(factor: float) -> Rule:
+    return lambda b, v: b.add(
+        "arith.mulf", (v[0], b.constant(factor, v[0].type)), [v[0].type]
+    )[0]
 
 
 def _zero(b: OperationList, v: Sequence[Value]) -> Value:
@@ -384,12 +389,14 @@ ROWS: dict[np.ufunc, dict[str, Rule]] = {
     np.ceil: _whole("ceil"),
     np.trunc: _whole("trunc"),
     np.conjugate: dict.fromkeys("iuf", _same),
+    **{u: {"f": _in_wide(_scaled(np.pi / 180))} for u in (np.deg2rad, np.radians)},
+    **{u: {"f": _in_wide(_scaled(180 / np.pi))} for u in (np.rad2deg, np.degrees)},
 }
 for _ufunc, _rule in complex_numbers.ROWS.items():
     ROWS[_ufunc]["c"] = _rule
 """All elementwise functions, by their NumPy function."""
 _DIVISIONS = {np.floor_divide, np.remainder, np.fmod}
-_COMPARISONS: dict[np.ufunc, str] = {
+COMPARISONS: dict[np.ufunc, str] = {
     np.less: "lt",
     np.less_equal: "le",
     np.greater: "gt",
@@ -430,7 +437,7 @@ _OF_TRUTH = {
     np.bitwise_and,
     np.bitwise_or,
     np.bitwise_xor,
-    *_COMPARISONS,
+    *COMPARISONS,
 }
 
 
@@ -451,8 +458,8 @@ def apply(
     folded = _folded(ufunc, scalars, result)
     if folded is not None:
         return folded
-    if ufunc in _COMPARISONS and _are_mixed(scalars, kinds):
-        return Scalar(result, _exact_comparison(b, _COMPARISONS[ufunc], scalars))
+    if ufunc in COMPARISONS and _are_mixed(scalars, kinds):
+        return Scalar(result, _exact_comparison(b, COMPARISONS[ufunc], scalars))
     converted = [convert(b, s, k) for s, k in zip(scalars, kinds, strict=True)]
     if ufunc is np.power:
         power = _small_power(b, converted, result)
@@ -538,7 +545,7 @@ def _folded(ufunc: np.ufunc, scalars: Sequence[Scalar], kind: Kind) -> Scalar | 
         number = python(*(s.constant for s in scalars))
     except (ArithmeticError, ValueError):
         return None
-    if type(number) is not kind:
+    if type(number) is not kind or (ufunc in _EXTREMES and kind is not int):
         return None
     if kind is int and not -_WIDE <= number < _WIDE:
         raise NoRow
@@ -563,8 +570,9 @@ _NAMES: dict[np.ufunc, str] = {
     np.power: "pow",
 }
 """Name in `operator` of each other function's Python operator."""
-_PYTHON: dict[np.ufunc, Callable[..., Any]] = {
-    ufunc: getattr(operator, name) for ufunc, name in (_NAMES | _COMPARISONS).items()
+_EXTREMES: dict[np.ufunc, Callable[..., Any]] = {np.minimum: min, np.maximum: max}
+_PYTHON: dict[np.ufunc, Callable[..., Any]] = _EXTREMES | {
+    ufunc: getattr(operator, name) for ufunc, name in (_NAMES | COMPARISONS).items()
 }
 """Python's functions for constant folding."""
 
@@ -591,8 +599,3 @@ def _small_power(
     for _ in range((1, 2, 3).index(exponent)):
         product = apply(b, np.multiply, [product, base])
     return product
-
-
-def refusal(ufunc: np.ufunc, kinds: Sequence[Kind]) -> tuple[str, str]:
-    """The function and the operand types, for a message."""
-    return ufunc.__name__, " and ".join(map(described, kinds))

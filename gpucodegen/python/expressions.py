@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
-import builtins
+import inspect
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from types import ModuleType
 from typing import Any
@@ -14,16 +15,24 @@ import numpy as np
 from gpucodegen.ir.operation import Operation, Region, single_block
 from gpucodegen.ir.types import I1
 from gpucodegen.passes.framework.builder import OperationList
-from gpucodegen.python import indexing
+from gpucodegen.python import indexing, iterables
 from gpucodegen.python.arrays import (
     Array,
     Lazy,
     View,
     lazy,
 )
-from gpucodegen.python.context import Bound, Context, Rule, frozen
+from gpucodegen.python.context import Bound, Closure, Context, Rule, frozen
 from gpucodegen.python.elementwise import ROWS, apply
-from gpucodegen.python.functions import creation, mask_functions, numpy_functions
+from gpucodegen.python.functions import (
+    composed_functions,
+    creation,
+    mask_functions,
+    numpy_functions,
+    queries,
+)
+from gpucodegen.python.functions.host_functions import Formatted
+from gpucodegen.python.functions.numpy_functions import FUNCTIONS
 from gpucodegen.python.masks import Selected, settled
 from gpucodegen.python.operators import (
     HINT,
@@ -32,24 +41,26 @@ from gpucodegen.python.operators import (
 )
 from gpucodegen.python.results import is_tuple
 from gpucodegen.python.scalars import Scalar, chosen, convert, known
-from gpucodegen.python.types import Kind, category, joined, of_annotation
+from gpucodegen.python.types import (
+    Kind,
+    category,
+    is_python,
+    joined,
+    of_annotation,
+)
 
 CallRule = Callable[..., Bound]
 
 
 def call(c: Context, evaluate: Any, node: ast.Call) -> Bound:
-    if any(isinstance(a, ast.Starred) for a in node.args) or any(
-        k.arg is None for k in node.keywords
-    ):
-        raise c.refuse(node, "`*` and `**` in a call", "Pass the arguments one by one")
+    if any(k.arg is None for k in node.keywords):
+        raise c.refuse(node, "`**` in a call", "Pass the arguments one by one")
     made = _ufunc_method(c, evaluate, node)
     if made is not None:
         return made
     function, own = _called(c, evaluate, node)
-    is_numpys = callable(function) and not _is_jit(function)
-    taken = _argument if is_numpys else operand
-    arguments = own + [taken(c, a) for a in node.args]
-    named = {str(k.arg): settled(c.b, taken(c, k.value)) for k in node.keywords}
+    arguments = own + [part for a in node.args for part in _arguments(c, a)]
+    named = {str(k.arg): settled(c.b, _argument(c, k.value)) for k in node.keywords}
     c.at(node)
     what = f"`{ast.unparse(node.func)}`"
     if any(isinstance(a, Selected) for a in arguments):
@@ -64,12 +75,23 @@ def call(c: Context, evaluate: Any, node: ast.Call) -> Bound:
     kind = of_annotation(function) if isinstance(function, type) else None
     if kind is not None:
         return numpy_functions.converted(c, node, kind, arguments)
-    rule = numpy_functions.FUNCTIONS.get(function) if callable(function) else None
+    if composed_functions.is_composed(function) and function not in FUNCTIONS:
+        function = composed_functions.closure_of(function)
+    if isinstance(function, Closure):
+        return c.callees.inline(c, node, function, arguments, named)
+    rule = FUNCTIONS.get(function) if callable(function) else None
     if rule is None:
         raise c.refuse(node, f"a call of {what}", _advice(function))
+    out = named.pop("out", None) if numpy_functions.takes_out(function) else None
     try:
         with c.operands(node, what, arguments):
-            return rule(c, node, *arguments, **named)
+            made = rule(c, node, *arguments, **named)
+        if out is None:
+            return made
+        ranks = [len(queries.shape_of(c, node, v)) for v in (out, made)]
+        if ranks[0] != ranks[1]:
+            raise c.wrong(node, "out=", [out], f"Give {ranks[1]} dimensions to it")
+        return numpy_functions.stored(c, node, out, made)
     except TypeError as problem:
         if "argument" not in str(problem):
             raise
@@ -77,10 +99,20 @@ def call(c: Context, evaluate: Any, node: ast.Call) -> Bound:
         raise c.refuse(node, f"these arguments of {what}", hint) from problem
 
 
+def _arguments(c: Context, node: ast.expr) -> Sequence[Bound]:
+    """An argument, or those of a tuple behind ``*``."""
+    if not isinstance(node, ast.Starred):
+        return [_argument(c, node)]
+    value = evaluate(c, node.value)
+    if not is_tuple(value):
+        raise c.wrong(node, "`*`", [value], "Write the parts one by one")
+    return value
+
+
 def _argument(c: Context, node: ast.expr) -> Bound:
     """An argument; NumPy takes lists for tuples."""
     if isinstance(node, ast.List | ast.Tuple):
-        return tuple([_argument(c, part) for part in node.elts])
+        return tuple([v for part in node.elts for v in _arguments(c, part)])
     return operand(c, node)
 
 
@@ -92,20 +124,22 @@ def _ufunc_method(c: Context, evaluate: Any, node: ast.Call) -> Bound:
     ufunc = evaluate(c, called.value)
     if not isinstance(ufunc, np.ufunc) or ufunc not in ROWS:
         return None
-    arguments = [evaluate(c, a) for a in node.args]
+    arguments = [settled(c.b, _argument(c, a)) for a in node.args]
+    named = {str(k.arg): settled(c.b, _argument(c, k.value)) for k in node.keywords}
     c.at(node)
-    return numpy_functions.ufunc_method(c, node, ufunc, called.attr, arguments)
+    return numpy_functions.ufunc_method(c, node, ufunc, called.attr, arguments, named)
 
 
-_METHODS = ("outer", "at")
+_METHODS = ("outer", "at", "reduce", "accumulate")
 
 
 def _called(c: Context, evaluate: Any, node: ast.Call) -> tuple[Any, list[Bound]]:
     """The called object, and the array whose method it is."""
     if isinstance(node.func, ast.Attribute):
         base = operand(c, node.func.value)
-        if isinstance(base, Scalar) and node.func.attr in ("conj", "conjugate"):
-            return numpy_functions.conjugated, [base]
+        of_numbers = ("conj", "conjugate", "item", "round", "astype")
+        if isinstance(base, Scalar) and node.func.attr in of_numbers:
+            return numpy_functions.METHODS[node.func.attr], [base]
         if isinstance(base, View | Lazy | Selected):
             if node.func.attr not in numpy_functions.METHODS:
                 hint = f"Arrays have {', '.join(sorted(numpy_functions.METHODS))}"
@@ -130,8 +164,6 @@ def _in_order(
 
 def _advice(function: object) -> str:
     name = getattr(function, "__name__", "")
-    if function is builtins.sum:
-        return "Use numpy.sum"
     if callable(function) and type(function).__name__ == "function" and name:
         module = getattr(function, "__module__", "") or ""
         if not module.startswith(("numpy", "math")):
@@ -161,8 +193,6 @@ _HINTS: dict[type[ast.AST], str] = {
     ast.GeneratorExp: "Add up in a loop, or use numpy.sum of an array",
     ast.List: "Use a tuple of numbers, or an array of numpy.empty",
     ast.Dict: "Use arrays, indexed by integers",
-    ast.Lambda: "Write a function with `def`, decorated with jit",
-    ast.JoinedStr: "Make texts outside of the function",
 }
 
 
@@ -189,7 +219,8 @@ def _name(c: Context, node: ast.Name) -> Bound:
 
 
 def _tuple(c: Context, node: ast.Tuple) -> Bound:
-    return tuple([evaluate(c, part) for part in node.elts])
+    parts = [part for element in node.elts for part in _arguments(c, element)]
+    return tuple([settled(c.b, part) for part in parts])
 
 
 def _binary(c: Context, node: ast.BinOp) -> Bound:
@@ -356,15 +387,10 @@ def _subscript(c: Context, node: ast.Subscript) -> Bound:
     base = evaluate(c, node.value)
     if base is np.mgrid or base is np.ogrid:
         return _grid(c, node, is_open=base is np.ogrid)
-    if is_tuple(base):
-        parts = base
-        if isinstance(node.slice, ast.Slice):
-            return parts[_constant_slice(c, node.slice)]
-        index = scalar(c, node.slice, "an index of a tuple")
-        if index.value is not None or not -len(parts) <= index.constant < len(parts):
-            hint = "Use a number, or an array instead of the tuple"
-            raise c.refuse(node, "an index of a tuple that is no number of it", hint)
-        return parts[index.constant]
+    if is_tuple(base) and isinstance(node.slice, ast.Slice):
+        return base[_constant_slice(c, node.slice)]
+    if isinstance(base, iterables.Range | iterables.Zipped) or is_tuple(base):
+        return iterables.item(c, node, base, scalar(c, node.slice, "an index"))
     if not isinstance(base, View | Lazy):
         raise c.wrong(node, "a subscript", [base], "Index an array or a tuple")
     where = indexing.subscript(c, evaluate, base, node)
@@ -393,8 +419,11 @@ def _attribute(c: Context, node: ast.Attribute) -> Bound:
             raise c.refuse(node, f"the attribute '{node.attr}' of an array", hint)
         return rule(c, base)
     if isinstance(base, Scalar) and node.attr in ("real", "imag"):
-        return numpy_functions.FUNCTIONS[getattr(np, node.attr)](c, node, base)
-    if isinstance(base, ModuleType | type) and hasattr(base, node.attr):
+        return FUNCTIONS[getattr(np, node.attr)](c, node, base)
+    if isinstance(base, Scalar) and not is_python(base.kind) and node.attr == "dtype":
+        return base.kind
+    known_types: Any = ModuleType | type | np.dtype | np.finfo | np.iinfo
+    if isinstance(base, known_types) and hasattr(base, node.attr):
         return frozen(getattr(base, node.attr))
     raise c.refuse(node, f"the attribute '{node.attr}'", HINT)
 
@@ -434,6 +463,15 @@ def _transposed(c: Context, array: Array) -> Bound:
     return lazy(array).permuted(range(len(array.extents))[::-1])
 
 
+def _size_of_element(c: Context, array: Array) -> Bound:
+    del c
+    return known(array.dtype.itemsize)
+
+
+def _bytes(c: Context, array: Array) -> Bound:
+    return apply(c.b, np.multiply, [_size(c, array), known(array.dtype.itemsize)])
+
+
 _ATTRIBUTES: dict[str, Callable[[Context, Array], Bound]] = {
     "shape": _shape,
     "ndim": _rank,
@@ -442,7 +480,93 @@ _ATTRIBUTES: dict[str, Callable[[Context, Array], Bound]] = {
     "T": _transposed,
     "real": _real,
     "imag": _imaginary,
+    "itemsize": _size_of_element,
+    "nbytes": _bytes,
 }
+
+
+def closure(c: Context, node: ast.FunctionDef | ast.Lambda, name: str) -> Closure:
+    """A nested function; its defaults have their values of this line."""
+    given = node.args
+    if given.vararg or given.kwarg:
+        raise c.refuse(node, "`*` and `**` among the parameters", "Name each of them")
+    positional = [*given.posonlyargs, *given.args]
+    missing = [None] * (len(positional) - len(given.defaults))
+    both = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY
+    rows = [
+        *(
+            (a, d, both[0])
+            for a, d in zip(positional, [*missing, *given.defaults], strict=True)
+        ),
+        *(
+            (a, d, both[1])
+            for a, d in zip(given.kwonlyargs, given.kw_defaults, strict=True)
+        ),
+    ]
+    parameters = [
+        inspect.Parameter(
+            a.arg,
+            kind,
+            default=inspect.Parameter.empty if d is None else evaluate(c, d),
+        )
+        for a, d, kind in rows
+    ]
+    source = replace(c.source, tree=node)
+    return Closure(name, inspect.Signature(parameters), source, c.names, c)
+
+
+def _lambda(c: Context, node: ast.Lambda) -> Bound:
+    return closure(c, node, "lambda")
+
+
+def _formatted(c: Context, node: ast.JoinedStr) -> Bound:
+    """An f-string, for `print`."""
+    parts: list[tuple[Bound, str]] = []
+    for part in node.values:
+        if isinstance(part, ast.Constant):
+            parts.append((part.value, ""))
+            continue
+        assert isinstance(part, ast.FormattedValue)
+        spec = "" if part.conversion < 0 else f"!{chr(part.conversion)}"
+        if isinstance(part.format_spec, ast.JoinedStr):
+            try:
+                spec += str(ast.literal_eval(part.format_spec.values[0]))
+            except ValueError as problem:
+                raise c.refuse(node, "a computed format", "Write it out") from problem
+        parts.append((evaluate(c, part.value), spec))
+    return Formatted(tuple(parts))
+
+
+def _comprehension(c: Context, node: ast.ListComp | ast.GeneratorExp) -> Bound:
+    """A tuple: one item for each of those that are known."""
+    (generator, *others) = node.generators
+    items = iterables.known_items(c, node, evaluate(c, generator.iter))
+    if others or items is None:
+        what = f"`{ast.unparse(node):.60}` ({type(node).__name__})"
+        raise c.refuse(node, what, _HINTS[type(node)])
+    saved, made = dict(c.variables), list[Bound]()
+    for item in items:
+        bind(c, generator.target, item)
+        tests = [condition(c, test) for test in generator.ifs]
+        if any(test.value is not None for test in tests):
+            hint = _HINTS[ast.ListComp]
+            raise c.refuse(node, "a condition that is not known", hint)
+        if all(test.constant for test in tests):
+            made.append(evaluate(c, node.elt))
+    c.variables = saved
+    return tuple(made)
+
+
+def bind(c: Context, target: ast.expr, value: Bound) -> None:
+    """Give names of a comprehension their values."""
+    if isinstance(target, ast.Name):
+        c.variables[target.id] = value
+        return
+    names = target.elts if isinstance(target, ast.Tuple) else []
+    if not is_tuple(value) or len(names) != len(value):
+        raise c.refuse(target, "these names of a comprehension", HINT)
+    for part, own in zip(names, value, strict=True):
+        bind(c, part, own)
 
 
 def _call(c: Context, node: ast.Call) -> Bound:
@@ -461,4 +585,8 @@ _RULES: dict[type[ast.AST], Rule] = {
     ast.Subscript: _subscript,
     ast.Attribute: _attribute,
     ast.Call: _call,
+    ast.Lambda: _lambda,
+    ast.JoinedStr: _formatted,
+    ast.ListComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
 }

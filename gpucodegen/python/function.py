@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.program import Program
     from gpucodegen.program_text import Source
+    from gpucodegen.python.context import Closure
     from gpucodegen.report.calls import Call
     from gpucodegen.report.explanation import Explanation
     from gpucodegen.report.gpu.report import GpuReport
@@ -239,6 +240,14 @@ class JitFunction:
         if key:
             stored_translations.keep(key, source, made)
         return source, made
+
+    def closure(self) -> Closure:
+        """The function as one that is inlined where another function calls it."""
+        from gpucodegen.python.context import Closure
+        from gpucodegen.python.source import names_of
+
+        source, names = read(self.py_func), names_of(self.py_func)
+        return Closure(self.__name__, self.signature, source, names)
 
     def _for(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Compiled:
         if not arguments and not named and self.parameters:

@@ -22,6 +22,7 @@ from gpucodegen.python.arrays import (
     lazy,
 )
 from gpucodegen.python.context import Bound, Context
+from gpucodegen.python.functions.arguments import array_of
 from gpucodegen.python.gathers import Gathered
 from gpucodegen.python.masks import Mask, Selected, nonzero, settled
 from gpucodegen.python.results import is_tuple
@@ -71,19 +72,25 @@ def subscript(
 ) -> Selection:
     inner = node.slice
     entries: list[ast.expr] = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-    values: list[Bound] = []
-    for entry in entries:
-        plain = isinstance(entry, ast.Slice) or _is(entry, None) or _is(entry, ...)
-        value = entry if plain else evaluate(c, entry)
-        if is_tuple(value) and all(isinstance(v, Scalar | View | Lazy) for v in value):
-            values += value
-        else:
-            values.append(value)
+    values: list[Bound] = [_entry(c, evaluate, entry) for entry in entries]
+    if len(entries) == 1 and is_tuple(values[0]) and not isinstance(inner, ast.List):
+        values = list(values[0])
+    values = [array_of(c, node, v) if is_tuple(v) else v for v in values]
     values = [part for value in values for part in _expanded(c, array, value, values)]
     whole = _mask(array, values, ast.unparse(inner))
     if whole is not None:
         return whole
-    return _parsed(c, evaluate, array, node, values)
+    return _parsed(c, array, node, values)
+
+
+def _entry(c: Context, evaluate: Evaluate, node: ast.expr) -> Bound:
+    """An entry's value: a slice, None, ``...``, an integer, an array or a tuple."""
+    if isinstance(node, ast.Slice):
+        ends = (node.lower, node.upper, node.step)
+        return slice(*(None if e is None else evaluate(c, e) for e in ends))
+    if isinstance(node, ast.List):
+        return tuple([evaluate(c, part) for part in node.elts])
+    return evaluate(c, node)
 
 
 def _expanded(
@@ -108,37 +115,34 @@ def _mask(array: Array, values: Sequence[Bound], text: str) -> Advanced | None:
 
 
 def _is_whole(value: Bound) -> bool:
-    if isinstance(value, ast.Slice):
-        return value.lower is None and value.upper is None and value.step is None
-    return isinstance(value, ast.expr) and _is(value, ...)
+    return value is ... or (isinstance(value, slice) and value == slice(None))
 
 
 def _parsed(
     c: Context,
-    evaluate: Evaluate,
     array: Array,
     node: ast.Subscript,
     entries: list[Bound],
 ) -> Selection:
     rank = len(array.extents)
-    named = [e for e in entries if not _is(e, None) and not _is(e, ...)]
-    if len(named) > rank or sum(_is(e, ...) for e in entries) > 1:
+    named = [e for e in entries if e is not None and e is not ...]
+    if len(named) > rank or sum(e is ... for e in entries) > 1:
         hint = f"Write at most {rank} indices"
         raise c.refuse(node, f"{len(named)} indices of {array}", hint)
-    missing = [ast.Slice() for _ in range(rank - len(named))]
-    place = next((n for n, e in enumerate(entries) if _is(e, ...)), len(entries))
+    missing = [slice(None) for _ in range(rank - len(named))]
+    place = next((n for n, e in enumerate(entries) if e is ...), len(entries))
     entries = [*entries[:place], *missing, *entries[place + 1 :]]
     has_arrays = any(isinstance(e, View | Lazy) for e in entries)
     parts: list[Part] = []
     axes: list[bool] = []
     indices: list[Scalar | Array | None] = []
     for entry in entries:
-        if _is(entry, None):
+        if entry is None:
             axes.append(True)
             continue
         extent = array.extents[len(parts)]
-        if isinstance(entry, ast.Slice):
-            parts.append(_slice(c, evaluate, entry, extent, node))
+        if isinstance(entry, slice):
+            parts.append(_slice(c, entry, extent, node))
             axes.append(False)
             indices.append(None)
             continue
@@ -170,13 +174,6 @@ def _kind(value: Bound) -> str:
     return described(value)
 
 
-def _is(node: Bound, constant: object) -> bool:
-    """Whether an entry is ``None`` (also as ``np.newaxis``) or ``...``."""
-    if constant is None and isinstance(node, ast.Attribute):
-        return node.attr == "newaxis"
-    return isinstance(node, ast.Constant) and node.value is constant
-
-
 def position(c: Context, node: ast.AST, value: Scalar, extent: Scalar) -> Scalar:
     """An index; a known negative one counts from the end."""
     if category(value.kind) not in "iu":
@@ -188,16 +185,14 @@ def position(c: Context, node: ast.AST, value: Scalar, extent: Scalar) -> Scalar
     return index
 
 
-def _slice(
-    c: Context, evaluate: Evaluate, node: ast.Slice, extent: Scalar, place: ast.AST
-) -> Part:
-    step = known(1) if node.step is None else evaluate(c, node.step)
+def _slice(c: Context, given: Any, extent: Scalar, place: ast.AST) -> Part:
+    step = known(1) if given.step is None else given.step
     if not isinstance(step, Scalar) or step.value is not None or not step.constant:
         hint = "Use a number other than 0"
         raise c.refuse(place, "a slice whose step is no number", hint)
     start, stop = (
-        None if e is None else position(c, e, _number(c, e, evaluate(c, e)), extent)
-        for e in (node.lower, node.upper)
+        None if e is None else position(c, place, _number(c, place, e), extent)
+        for e in (given.start, given.stop)
     )
     by = int(step.constant)
     if by > 0:
@@ -251,6 +246,13 @@ def part_of(c: Context, array: Array, parts: Sequence[Part]) -> Array:
     return replace(
         whole, extents=extents, reads=(replace(read, view=view, follows=follows),)
     )
+
+
+def item(c: Context, array: Array, index: Scalar) -> Bound:
+    """``array[index]`` along the first dimension."""
+    rest = [Part(known(0), extent, 1) for extent in array.extents[1:]]
+    parts = (Part(index), *rest)
+    return read(c, array, Subscript(parts, (False,) * len(rest)))
 
 
 def element(c: Context, array: Array, indices: Sequence[Scalar]) -> Scalar:

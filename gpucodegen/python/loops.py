@@ -23,9 +23,9 @@ from gpucodegen.python.block_arguments import (
 )
 from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.expressions import condition, evaluate
-from gpucodegen.python.results import leaves, rebuilt
+from gpucodegen.python.results import is_tuple, leaves, rebuilt
 from gpucodegen.python.scalars import Scalar, convert, integers, known
-from gpucodegen.python.structured_control_flow import range_of
+from gpucodegen.python.structured_control_flow import LENGTH, range_of
 from gpucodegen.python.types import category
 
 Variables = dict[str, Bound]
@@ -45,7 +45,15 @@ def loop(s: Statements, node: ast.For) -> None:
     """``scf.for`` over a range."""
     c = s.c
     ends = range_of(node, c.refuse)
-    if not isinstance(node.iter, ast.Call) or "range" in c.variables:
+    items = _known_items(s, node)
+    if items is not None:
+        assert isinstance(node.target, ast.Name)
+        for n in range(len(items)):
+            c.variables[node.target.id] = known(n)
+            s.block(node.body)
+        return
+    is_hidden = "range" in c.variables and ast.unparse(node.iter).startswith("range(")
+    if not isinstance(node.iter, ast.Call) or is_hidden:
         raise c.refuse(node, "a loop over something else than a range", _HINT)
     start, stop, step = (_whole(s, end) for end in ends)
     c.at(node)
@@ -97,6 +105,18 @@ def loop(s: Statements, node: ast.For) -> None:
         "scf.for", (*operands, *first), [v.type for v in arguments], {}, [region]
     )
     _left(s, node, own, results)
+
+
+def _known_items(s: Statements, node: ast.For) -> tuple[Bound, ...] | None:
+    """The tuple over which a loop counts: its body is repeated for each item."""
+    match node.iter:
+        case ast.Call(
+            args=[ast.Call(func=ast.Name(id=name), args=[ast.Name() as own])]
+        ):
+            value = s.c.variables.get(own.id) if name == LENGTH else None
+            return value if is_tuple(value) else None
+        case _:
+            return None
 
 
 def _refuse_zero(s: Statements, step: Scalar) -> None:

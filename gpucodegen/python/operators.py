@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -47,6 +48,8 @@ OPERATORS: dict[type[ast.AST], np.ufunc] = {
 def combined(c: Context, node: ast.AST, op: ast.AST, values: Sequence[Bound]) -> Bound:
     """An operator of numbers or arrays."""
     what, given = f"`{type(op).__name__}`", list(values)
+    if isinstance(op, ast.cmpop) and not _are_numbers(given):
+        return _compared(c, node, op, given)
     if isinstance(op, ast.MatMult):
         if not all(isinstance(v, View | Lazy | Selected) for v in given):
             raise c.wrong(node, "`@`", given, "Multiply numbers with `*`")
@@ -55,6 +58,10 @@ def combined(c: Context, node: ast.AST, op: ast.AST, values: Sequence[Bound]) ->
             return reductions.product(c.b, given[0], given[1])
     if isinstance(op, ast.Add) and all(map(is_tuple, given)):
         return given[0] + given[1]
+    if isinstance(op, ast.Mult) and any(map(is_tuple, given)):
+        parts, count = given if is_tuple(given[0]) else given[::-1]
+        if isinstance(count, Scalar) and count.value is None and count.kind is int:
+            return parts * count.constant
     if type(op) not in OPERATORS:
         raise c.refuse(node, what, HINT)
     if not all(isinstance(v, Scalar | View | Lazy | Selected) for v in given):
@@ -63,6 +70,53 @@ def combined(c: Context, node: ast.AST, op: ast.AST, values: Sequence[Bound]) ->
     if ufunc is np.power:
         ufunc, given = _power(c, given)
     return elementwise(c, node, ufunc, given, what)
+
+
+def _are_numbers(values: Sequence[Bound]) -> bool:
+    return all(isinstance(v, Scalar | View | Lazy | Selected) for v in values)
+
+
+def _compared(c: Context, node: ast.AST, op: ast.cmpop, values: list[Bound]) -> Bound:
+    """A comparison of None, dtypes, texts or tuples, most of which are known."""
+    one, other = values
+    if isinstance(op, ast.Is | ast.IsNot) and None in values[:2]:
+        return known((one is other) is isinstance(op, ast.Is))
+    if isinstance(op, ast.Eq | ast.NotEq) and is_tuple(one) and is_tuple(other):
+        found = known(len(one) == len(other))
+        if found.constant:
+            pairs = zip(one, other, strict=True)
+            for pair in pairs:
+                equal = combined(c, node, ast.Eq(), list(pair))
+                found = apply(c.b, np.logical_and, [found, truth(c, node, equal)])
+        return found if isinstance(op, ast.Eq) else apply(c.b, np.logical_not, [found])
+    if isinstance(op, ast.In | ast.NotIn) and is_tuple(other):
+        found = known(False)
+        for part in other:
+            equal = combined(c, node, ast.Eq(), [one, part])
+            found = apply(c.b, np.logical_or, [found, truth(c, node, equal)])
+        return found if isinstance(op, ast.In) else apply(c.b, np.logical_not, [found])
+    if type(op) in _OF_OBJECTS and not any(
+        isinstance(v, View | Lazy | Selected) or is_tuple(v) for v in values
+    ):
+        made = _OF_OBJECTS[type(op)](*values)
+        return known(bool(made))
+    raise c.wrong(node, f"`{type(op).__name__}`", values, "Use numbers and arrays")
+
+
+def _is_in(part: Any, whole: Any) -> bool:
+    return part in whole
+
+
+def _is_not_in(part: Any, whole: Any) -> bool:
+    return part not in whole
+
+
+_OF_OBJECTS: dict[type[ast.AST], Any] = {
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+    ast.In: _is_in,
+    ast.NotIn: _is_not_in,
+}
 
 
 def elementwise(
@@ -105,6 +159,8 @@ def _power(c: Context, values: list[Any]) -> tuple[np.ufunc, list[Any]]:
 
 def truth(c: Context, node: ast.AST, value: Bound) -> Scalar:
     """Whether a number is true."""
+    if value is None or is_tuple(value) or isinstance(value, str):
+        return known(bool(value))
     if not isinstance(value, Scalar):
         hint = "Ask numpy.any or numpy.all of an array"
         raise c.wrong(node, "a condition", [value], hint)

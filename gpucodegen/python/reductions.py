@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +15,11 @@ from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python import elementwise
 from gpucodegen.python.arrays import (
     Array,
-    Disagree,
     Lazy,
     Read,
     View,
     allocated,
+    common,
     copied,
     fill,
     generic,
@@ -38,8 +38,10 @@ class Reduction:
 
     def starts_at(self, dtype: np.dtype[Any]) -> Scalar:
         """The neutral element for a dtype."""
+        if isinstance(self.start, Scalar):
+            return self.start
         if self.start is not None:
-            return known(self.start)
+            return known(np.asarray(self.start).astype(dtype).item())
         is_float = dtype.kind == "f"
         lowest = self.ufunc is np.maximum
         if is_float:
@@ -61,11 +63,14 @@ ANY, ALL = Reduction(np.logical_or, False), Reduction(np.logical_and, True)
 def result_dtype(reduction: Reduction, kind: Kind) -> np.dtype[Any]:
     """The result kind of NumPy's function: sums of small integers are wide."""
     dtype = dtype_of(kind)
-    if reduction in (ANY, ALL):
+    if reduction.ufunc in (np.logical_or, np.logical_and, np.logical_xor):
         return np.dtype(bool)
-    if reduction in (SUM, PRODUCT) and dtype.kind in "biu":
+    if reduction.ufunc in _SUMS and dtype.kind in "biu":
         return np.dtype("u8" if dtype.kind == "u" else "i8")
     return dtype
+
+
+_SUMS = (np.add, np.multiply)
 
 
 def reduced(
@@ -83,10 +88,10 @@ def reduced(
     """
     whole = lazy(array)
     dtype = result_dtype(reduction, whole.kind) if dtype is None else dtype
-    is_half = reduction in (SUM, PRODUCT) and dtype == np.dtype("f2")
+    is_half = reduction.ufunc in _SUMS and dtype == np.dtype("f2")
     wide = np.dtype("f4") if is_half else dtype
     rank = len(whole.extents)
-    if reduction in (SMALLEST, LARGEST):
+    if reduction.start is None:
         refuse_empty(b, whole, axes)
     kept = [d for d in range(rank) if d not in axes]
     shown = range(rank) if keepdims else kept
@@ -151,40 +156,76 @@ def loaded(b: OperationList, view: View) -> Scalar:
     return view.element(b, ())
 
 
+Label = int | str
+
+
 def product(b: OperationList, one: Array, other: Array) -> Array | Scalar:
-    """``one @ other`` of one or two dimensions each.  Raises NoRow, Disagree."""
+    """``one @ other``; leading dimensions are broadcast.  Raises NoRow, Disagree."""
     factors = [lazy(one), lazy(other)]
     ranks = [len(f.extents) for f in factors]
-    if not {*ranks} <= {1, 2}:
+    if not min(ranks):
         raise elementwise.NoRow
-    kinds, kind = elementwise.kinds_of(np.multiply, [f.kind for f in factors])
-    kept = sum(ranks) - 2
-    left = [*range(ranks[0] - 1), kept]
-    right = [kept, *range(ranks[0] - 1, kept)]
-    first, second = (
-        _over(b, f, d) for f, d in zip(factors, (left, right), strict=True)
-    )
-    inner_extents = factors[0].extents[-1].mixed(), factors[1].extents[0].mixed()
-    if all(isinstance(n, int) for n in inner_extents) and len({*inner_extents}) > 1:
-        raise Disagree
-    extents = (*factors[0].extents[:-1], *factors[1].extents[1:])
-    target = allocated(b, dtype_of(kind), extents)
+    wide = max(*ranks, 2) - 2
+    batch = [range(wide - max(rank - 2, 0), wide) for rank in ranks]
+    row, column = (("m",) if ranks[0] > 1 else ()), (("n",) if ranks[1] > 1 else ())
+    left, right = (*batch[0], *row, "k"), (*batch[1], "k", *column)
+    return contraction(b, factors, [left, right], (*range(wide), *row, *column))
+
+
+def contraction(
+    b: OperationList,
+    factors: Sequence[Lazy],
+    labels: Sequence[Sequence[Label]],
+    result: Sequence[Label],
+) -> Array | Scalar:
+    """The sum of products of one or two arrays over the axes that the result lacks.
+
+    Axes of one label run together, also those of one array, whose diagonal is read.
+    Raises NoRow, Disagree.
+    """
+    pair = [factors[0].kind, factors[-1].kind]
+    kinds, kind = elementwise.kinds_of(np.multiply, pair)
+    named = dict.fromkeys(x for own in labels for x in own)
+    loops = [*result, *(x for x in named if x not in result)]
+    pairs = [
+        (x, extent)
+        for own, factor in zip(labels, factors, strict=True)
+        for x, extent in zip(own, factor.extents, strict=True)
+    ]
+    sizes = {x: common([e for y, e in pairs if y == x]) for x in loops}
+    reads = [
+        _over(b, factor, own, loops, sizes)
+        for own, factor in zip(labels, factors, strict=True)
+    ]
+    target = allocated(b, dtype_of(kind), tuple(sizes[x] for x in result))
     fill(b, target, known(0))
 
     def body(inner: OperationList, elements: Sequence[Scalar]) -> Scalar:
-        pair = [convert(inner, e, k) for e, k in zip(elements[:2], kinds, strict=True)]
-        term = elementwise.apply(inner, np.multiply, pair)
-        return elementwise.apply(inner, np.add, [elements[2], term])
+        term, *rest = [convert(inner, e, kinds[0]) for e in elements[:-1]]
+        for other in rest:
+            term = elementwise.apply(inner, np.multiply, [term, other])
+        return elementwise.apply(inner, np.add, [elements[-1], term])
 
-    iterators = ["parallel"] * kept + ["reduction"]
+    kept = len(result)
+    iterators = ["parallel"] * kept + ["reduction"] * (len(loops) - kept)
     own = [Dim(d) for d in range(kept)]
-    generic(b, (first, second), target, own, iterators, body)
+    generic(b, reads, target, own, iterators, body)
     return target if kept else loaded(b, target)
 
 
-def _over(b: OperationList, factor: Lazy, loops: Sequence[int]) -> Read:
-    """An operand indexed by these loops; computed operands get memory."""
-    whole = _told(b, factor, range(len(loops)))
+def _over(
+    b: OperationList,
+    factor: Lazy,
+    labels: Sequence[Label],
+    loops: Sequence[Label],
+    sizes: Mapping[Label, Scalar],
+) -> Read:
+    """An operand indexed by the loops of its labels; computed operands get memory."""
+    whole = _told(b, factor, range(len(labels)))
     plain = whole.plain or lazy(copied(b, factor)).reads[0]
-    follows = (None if d is None else loops[d] for d in plain.follows)
+    places = [
+        None if extent.mixed() == 1 != sizes[x].mixed() else loops.index(x)
+        for x, extent in zip(labels, factor.extents, strict=True)
+    ]
+    follows = (None if d is None else places[d] for d in plain.follows)
     return Read(plain.view, tuple(follows))

@@ -21,10 +21,14 @@ class PythonSource:
 
     filename: str
     text: str
-    tree: ast.FunctionDef
+    tree: ast.FunctionDef | ast.Lambda
     indent: int
+    place: FileLoc | None = None
+    """The call to which all errors and operations belong, if the text is no user's."""
 
     def location(self, node: ast.AST) -> FileLoc:
+        if self.place is not None:
+            return self.place
         line: int = getattr(node, "lineno", self.tree.lineno)
         column: int = getattr(node, "col_offset", 0)
         return FileLoc(self.filename, line, column + self.indent + 1)
@@ -37,8 +41,8 @@ def read(function: Callable[..., Any]) -> PythonSource:
 
     >>> def twice(x):
     ...     return 2 * x
-    >>> read(twice).tree.name
-    'twice'
+    >>> ast.unparse(read(twice).tree.body[0])
+    'return 2 * x'
     """
     code = inspect.unwrap(function).__code__
     lines, block = block_of(function)

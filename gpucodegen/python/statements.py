@@ -26,7 +26,13 @@ from gpucodegen.python.block_arguments import (
     join,
 )
 from gpucodegen.python.context import Bound, Context, described
-from gpucodegen.python.expressions import condition, evaluate, is_harmless, operand
+from gpucodegen.python.expressions import (
+    closure,
+    condition,
+    evaluate,
+    is_harmless,
+    operand,
+)
 from gpucodegen.python.functions import numpy_functions
 from gpucodegen.python.masks import Selected, settled
 from gpucodegen.python.operators import combined
@@ -71,7 +77,7 @@ class Statements:
         """Assign to a name, a tuple of names, or a subscript."""
         c = self.c
         if isinstance(target, ast.Name):
-            c.variables[target.id] = self.kept(value)
+            c.variables[target.id] = kept(self.c.b, value)
         elif isinstance(target, ast.Tuple | ast.List):
             value = _unpacked(c, value)
             if not is_tuple(value) or len(value) != len(target.elts):
@@ -89,15 +95,6 @@ class Statements:
         else:
             what = f"an assignment to `{ast.unparse(target)}`"
             raise c.refuse(target, what, "Assign to a name or to elements of an array")
-
-    def kept(self, value: Bound) -> Bound:
-        """The stored form of a value: computed arrays get memory, views stay views."""
-        value = settled(self.c.b, value)
-        if is_tuple(value):
-            return tuple([self.kept(part) for part in value])
-        if isinstance(value, Lazy) and value.plain is None:
-            return in_memory(self.c.b, value)
-        return value
 
     def place(
         self, target: ast.Subscript
@@ -156,7 +153,7 @@ class Statements:
             with c.operands(node, "an assignment", [old, made]):
                 assign(c.b, made, old)
         else:
-            c.variables[node.target.id] = self.kept(made)
+            c.variables[node.target.id] = kept(self.c.b, made)
 
     def expression(self, node: ast.Expr) -> None:
         if not isinstance(node.value, ast.Constant):
@@ -174,6 +171,19 @@ class Statements:
         elif node.msg is not None and not isinstance(node.msg, ast.JoinedStr):
             raise c.refuse(node, "this message of `assert`", "Write a text")
         c.b.add("cf.assert", (test.ssa(c.b),), (), {"msg": StringAttr(text)})
+
+    def define(self, node: ast.FunctionDef) -> None:
+        """A nested function, which is inlined where it is called."""
+        if node.decorator_list:
+            raise self.c.refuse(node, "a decorated nested function", "Leave it out")
+        self.c.variables[node.name] = closure(self.c, node, node.name)
+
+    def refused(self, node: ast.Raise) -> None:
+        """``raise`` in a function of `composed` refuses its call, with a remedy."""
+        if self.c.source.place is None or not isinstance(node.exc, ast.Call):
+            raise self.c.refuse(node, f"`{ast.unparse(node):.60}`", _HINTS[ast.Raise])
+        what, hint = (evaluate(self.c, text) for text in node.exc.args)
+        raise self.c.refuse(node, what, hint)
 
     def nothing(self, node: ast.stmt) -> None:
         """``pass``."""
@@ -251,6 +261,16 @@ class Statements:
         return [rebuilt(value, restored) for value in values[0]]
 
 
+def kept(b: OperationList, value: Bound) -> Bound:
+    """The stored form of a value: computed arrays get memory, views stay views."""
+    value = settled(b, value)
+    if is_tuple(value):
+        return tuple([kept(b, part) for part in value])
+    if isinstance(value, Lazy) and value.plain is None:
+        return in_memory(b, value)
+    return value
+
+
 def _unpacked(c: Context, value: Bound) -> Bound:
     """The parts of an array along its first dimension, if their number is known."""
     if not isinstance(value, View | Lazy) or not value.extents:
@@ -273,7 +293,6 @@ _HINTS: dict[type[ast.AST], str] = {
     ast.With: "Open and close things outside of the function",
     ast.Import: "Import at the top of the file",
     ast.ImportFrom: "Import at the top of the file",
-    ast.FunctionDef: "Define it outside, decorated with jit",
     ast.Global: "Return the value, or pass an array",
     ast.Nonlocal: "Return the value, or pass an array",
     ast.Delete: "Leave it out: memory is given back by itself",
@@ -288,4 +307,6 @@ _RULES: dict[type[ast.AST], Any] = {
     ast.While: loops.repeat,
     ast.Pass: Statements.nothing,
     ast.Assert: Statements.asserted,
+    ast.FunctionDef: Statements.define,
+    ast.Raise: Statements.refused,
 }

@@ -15,7 +15,10 @@ RESULT = "return"
 """The variable of the return value; no Python identifier."""
 
 UNSET_NAME = "unset."
-"""The name of the value that a number has before a loop returns it."""
+"""The name of the value that a result has before a loop returns it."""
+
+LENGTH, RANGE = "len.", "range."
+"""Names of the functions ``len`` and ``range`` that no variable can hide."""
 
 Refuse = Callable[[ast.AST, str, str], Exception]
 Block = list[ast.stmt]
@@ -43,6 +46,9 @@ class Structured:
             rest = list(block[n + 1 :])
             if isinstance(node, ast.Return | ast.Break | ast.Continue):
                 return [*made, *self._jump(node, in_loop, flag)]
+            if isinstance(node, ast.FunctionDef) and in_loop:
+                hint = "Define it before the loop"
+                raise self.refuse(node, "a function defined inside of a loop", hint)
             if isinstance(node, ast.If):
                 if _jumps(node):
                     arms = (_followed(arm, rest) for arm in (node.body, node.orelse))
@@ -69,20 +75,21 @@ class Structured:
     def _escaped(self, node: ast.For | ast.While) -> Block:
         """A loop that breaks where it returned, and the return after it.
 
-        The value is a number: before the loop it is `UNSET`.
+        Before the loop the value, or each part of a tuple, is `UNSET`.
         """
         self.flags += 1
         value, is_set = f"early.{self.flags}", f"returned.{self.flags}"
         made = deepcopy(node)
+        first = next(n.value for n in ast.walk(node) if isinstance(n, ast.Return))
 
         def broken(block: Sequence[ast.stmt]) -> Block:
             found: Block = []
             for inner in block:
                 if isinstance(inner, ast.Return):
                     result = inner.value
-                    if result is None or isinstance(result, ast.Tuple):
+                    if result is None:
                         hint = "Assign the result to a variable, and `break`"
-                        what = "`return` of no single number inside of a loop"
+                        what = "`return` of nothing inside of a loop"
                         raise self.refuse(inner, what, hint)
                     stop = ast.copy_location(ast.Break(), inner)
                     yes = ast.copy_location(ast.Constant(True), inner)
@@ -105,7 +112,7 @@ class Structured:
         given = ast.copy_location(ast.Return(_name(node, value)), node)
         test = ast.copy_location(ast.If(_name(node, is_set), [given], []), node)
         return [
-            _assigned(node, value, _name(node, UNSET_NAME)),
+            _assigned(node, value, _unset(node, first)),
             _assigned(node, is_set, no),
             made,
             test,
@@ -119,32 +126,14 @@ class Structured:
             return [s for n, part in enumerate(parts) for s in (part, *bodies[n])]
         self.flags += 1
         array, count = f"array.{self.flags}", f"place.{self.flags}"
-        values, counter = node.iter, ast.Name(count, ast.Store())
-        target: ast.expr = node.target
         made = deepcopy(node)
-        first: Block = []
-        if ast.unparse(values).startswith("enumerate(") and isinstance(
-            values, ast.Call
-        ):
-            is_pair = isinstance(target, ast.Tuple) and len(target.elts) == 2
-            if len(values.args) != 1 or values.keywords or not is_pair:
-                hint = "Count with `for i, x in enumerate(array)`"
-                raise self.refuse(node, f"`for ... in {ast.unparse(values)}`", hint)
-            assert isinstance(target, ast.Tuple)
-            first = [_assigned(node, target.elts[0], _name(node, count))]
-            values, target = values.args[0], target.elts[1]
-        elif isinstance(values, ast.Call) and ast.unparse(values.func) in _ITERATORS:
-            hint = "Count with `for i in range(n)`, and index the arrays with `i`"
-            what = f"`for {ast.unparse(target)} in {ast.unparse(values)}`"
-            raise self.refuse(node, what, hint)
         element = ast.Subscript(_name(node, array), _name(node, count), ast.Load())
-        made.target = ast.copy_location(counter, node)
-        shape = ast.Attribute(_name(node, array), "shape", ast.Load())
-        length = ast.Subscript(shape, ast.Constant(0), ast.Load())
-        made.iter = ast.Call(_name(node, "range"), [length], [])
-        made.body = [*first, _assigned(node, target, element), *made.body]
+        made.target = ast.copy_location(ast.Name(count, ast.Store()), node)
+        length = ast.Call(_name(node, LENGTH), [_name(node, array)], [])
+        made.iter = ast.Call(_name(node, RANGE), [length], [])
+        made.body = [_assigned(node, deepcopy(node.target), element), *made.body]
         found = ast.copy_location(made, node)
-        return [_assigned(node, array, values), ast.fix_missing_locations(found)]
+        return [_assigned(node, array, node.iter), ast.fix_missing_locations(found)]
 
     def _jump(self, node: ast.stmt, in_loop: bool, flag: str) -> Block:
         if isinstance(node, ast.Return):
@@ -199,9 +188,6 @@ class Structured:
         return [*begin, ast.fix_missing_locations(loop)]
 
 
-_ITERATORS = ("zip", "reversed", "map", "filter")
-
-
 def _returns(node: ast.stmt) -> bool:
     return any(isinstance(inner, ast.Return) for inner in ast.walk(node))
 
@@ -211,7 +197,7 @@ def _is_range(node: ast.For) -> bool:
     return (
         isinstance(call, ast.Call)
         and isinstance(call.func, ast.Name)
-        and call.func.id == "range"
+        and call.func.id in ("range", RANGE)
     )
 
 
@@ -220,7 +206,7 @@ def range_of(node: ast.For, refuse: Refuse) -> tuple[ast.expr, ast.expr, ast.exp
     call = node.iter
     is_range = isinstance(call, ast.Call) and isinstance(call.func, ast.Name)
     arguments = call.args if is_range and isinstance(call, ast.Call) else []
-    is_known = is_range and ast.unparse(node.iter).startswith("range(")
+    is_known = is_range and ast.unparse(node.iter).startswith(("range(", RANGE))
     if (
         not is_known
         or not 1 <= len(arguments) <= 3
@@ -245,6 +231,13 @@ def _number(node: ast.expr) -> int:
 
 def _name(place: ast.AST, name: str) -> ast.expr:
     return ast.copy_location(ast.Name(name, ast.Load()), place)  # type: ignore[arg-type]
+
+
+def _unset(place: ast.stmt, like: ast.expr | None) -> ast.expr:
+    """`UNSET`, or a tuple of it in the form of another tuple."""
+    if not isinstance(like, ast.Tuple):
+        return _name(place, UNSET_NAME)
+    return ast.Tuple([_unset(place, part) for part in like.elts], ast.Load())
 
 
 def _assigned(place: ast.stmt, target: str | ast.expr, value: ast.expr) -> ast.stmt:

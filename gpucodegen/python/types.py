@@ -195,7 +195,10 @@ class ArrayType:
 
 @dataclass(frozen=True, slots=True)
 class Static:
-    """An argument that is known when the function is translated, such as a dtype."""
+    """An argument that is known when the function is translated.
+
+    It is a dtype, None or a text.
+    """
 
     value: Any
 
@@ -278,7 +281,7 @@ def required(value: Any, name: str, function: str) -> ArgumentType:
     found = of_argument(value)
     if found is not None:
         return found
-    if is_dtype(value):
+    if is_dtype(value) or value is None or isinstance(value, str):
         return Static(value)
     dtype = getattr(value, "dtype", None)
     what = type(value).__name__ + (f" of {dtype}" if dtype is not None else "")

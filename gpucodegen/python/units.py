@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,9 @@ from gpucodegen.ir.operation import (
 )
 from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python.arrays import Lazy, View, in_memory
-from gpucodegen.python.block_arguments import UNSET, Liveness, extent_of
-from gpucodegen.python.context import Bound, Context
+from gpucodegen.python.block_arguments import UNSET, Liveness, captured, extent_of
+from gpucodegen.python.context import Bound, Closure, Context, frozen
+from gpucodegen.python.expressions import evaluate
 from gpucodegen.python.results import (
     ArrayResult,
     Given,
@@ -32,9 +33,14 @@ from gpucodegen.python.results import (
     rebuilt,
 )
 from gpucodegen.python.scalars import Scalar
-from gpucodegen.python.source import PythonSource, names_of, read
-from gpucodegen.python.statements import Statements
-from gpucodegen.python.structured_control_flow import RESULT, UNSET_NAME, Structured
+from gpucodegen.python.source import names_of, read
+from gpucodegen.python.statements import Statements, kept
+from gpucodegen.python.structured_control_flow import (
+    LENGTH,
+    RESULT,
+    UNSET_NAME,
+    Structured,
+)
 from gpucodegen.python.types import ArgumentType, ArrayType, Static, dtype_of, element
 
 
@@ -44,6 +50,8 @@ class Unit:
 
     operations: list[Operation] = field(default_factory=list[Operation])
     made: dict[Any, Made | None] = field(default_factory=dict[Any, "Made | None"])
+    depth: int = 0
+    """The number of inlined calls around the open one."""
 
     def module(self) -> Module:
         module = Module.of(self.operations)
@@ -82,9 +90,9 @@ class Unit:
                 t.value if isinstance(t, Static) else argument(entry, next(passed), t)
             )
         top = len(self.made) == 1
-        results = _translate_body(c, source)
+        results = _translate_body(c, source.tree)
         described, values = _results(c, results, arguments)
-        symbol = self._symbol(source.tree.name)
+        symbol = self._symbol(function.py_func.__name__)
         c.b.add("func.return", values)
         returned = [v.type for v in values]
         self.operations.append(
@@ -105,9 +113,8 @@ class Unit:
         """``func.call`` of another `jit` function."""
         values = [in_memory(c.b, a) if isinstance(a, Lazy) else a for a in arguments]
         types = [_type_of(v) for v in values]
-        if any(t is None for t in types):
-            what = f"`{callee.__name__}`"
-            raise c.wrong(node, what, arguments, "Pass numbers and arrays")
+        if any(t is None for t in types):  # tuples and functions
+            return self.inline(c, node, callee.closure(), arguments, {})
         key = callee, tuple(types)
         if key in self.made and self.made[key] is None:
             hint = "Write it as a loop"
@@ -122,6 +129,55 @@ class Unit:
         parts = [_received(c.b, r, given, values) for r in leaves(made.results)]
         return rebuilt(made.results, iter(parts))
 
+    def inline(
+        self,
+        c: Context,
+        node: ast.AST,
+        callee: Closure,
+        arguments: Sequence[Bound],
+        named: Mapping[str, Bound],
+    ) -> Bound:
+        """Translate a callee's body in place; constants, tuples and dtypes stay known.
+
+        Errors and operations of a body that is no user's belong to the call.
+        """
+        try:
+            bound = callee.signature.bind(*arguments, **named)
+        except TypeError as problem:
+            hint = f"It takes {callee.name}{callee.signature}: {problem}"
+            raise c.refuse(node, f"these arguments of `{callee.name}`", hint) from None
+        bound.apply_defaults()
+        if self.depth == MOST_CALLS:
+            raise c.refuse(
+                node, f"the recursion of '{callee.name}'", "Write it as a loop"
+            )
+        source = callee.source
+        if source.place is not None:
+            place = c.source.location(node)
+            outer = c.source
+            source = replace(
+                source, filename=outer.filename, text=outer.text, place=place
+            )
+        outside = {} if callee.around is None else callee.around.variables
+        inner = Context(source, callee.names, self, c.b, {**outside})
+        for name, value in bound.arguments.items():
+            inner.variables[name] = kept(c.b, frozen(value))
+        self.depth += 1
+        body = source.tree.body
+        if isinstance(body, ast.expr):
+            found = evaluate(inner, body)
+        elif len(body) == 1 and isinstance(body[0], ast.Return) and body[0].value:
+            found = evaluate(inner, body[0].value)
+        else:
+            found = _translate_body(inner, source.tree)
+        self.depth -= 1
+        c.at(node)
+        return found
+
+
+MOST_CALLS = 60
+"""Limit of inlined calls within one another."""
+
 
 def argument(b: OperationList, value: Value, t: ArgumentType) -> Bound:
     """An argument of a type; the extents of an array are read."""
@@ -131,16 +187,17 @@ def argument(b: OperationList, value: Value, t: ArgumentType) -> Bound:
     return View(value, t.dtype, extents, frozenset([value]))
 
 
-def _translate_body(c: Context, source: PythonSource) -> Bound:
-    body = Structured(c.refuse).function(source.tree)
-    live = Liveness()
+def _translate_body(c: Context, tree: ast.FunctionDef | ast.Lambda) -> Bound:
+    assert isinstance(tree, ast.FunctionDef)
+    body = Structured(c.refuse).function(tree)
+    live = Liveness(captured(body))
     live.before(body, frozenset([RESULT]))
     c.variables[RESULT] = None
-    c.variables[UNSET_NAME] = UNSET
+    c.variables |= {UNSET_NAME: UNSET, LENGTH: len}
     Statements(c, live).block(body)
     if RESULT not in c.variables:
         hint = "End every way through the function with `return` of a value"
-        raise c.refuse(source.tree, "results on some ways only", hint)
+        raise c.refuse(tree, "results on some ways only", hint)
     return c.variables[RESULT]
 
 

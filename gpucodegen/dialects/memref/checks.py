@@ -78,9 +78,12 @@ def check_slice(o: Operation, part: Slice, shape: Shape, ty: Type) -> None:
 def _check_inside(
     o: Operation, d: int, extent: Extent, part: tuple[Extent, Extent, Extent]
 ) -> None:
-    """``offset + (size - 1) * stride < extent``, as far as it is known."""
+    """``offset + (size - 1) * stride < extent``, as far as it is known.
+
+    A slice without elements begins at 0 of an extent of 0, which a call may have.
+    """
     offset, size, stride = part
-    if extent is None:
+    if extent is None or (extent == 0 and not offset and not size):
         return
     last = plus(offset, times(plus(size, -1), stride)) if size else offset
     for position in (offset, last):

@@ -7,17 +7,40 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.python.arrays import Extents, Lazy, View
+from gpucodegen.python.arrays import Extents, Lazy, View, allocated
 from gpucodegen.python.context import Bound, Context, described
 from gpucodegen.python.results import is_tuple
-from gpucodegen.python.scalars import Scalar, convert
-from gpucodegen.python.types import NUMPY, Kind, category
+from gpucodegen.python.scalars import Scalar, convert, known
+from gpucodegen.python.types import NUMPY, Kind, category, dtype_of
 
 
 def array_given(c: Context, node: ast.AST, value: Bound) -> View | Lazy:
     if isinstance(value, View | Lazy):
         return value
+    if is_tuple(value) and value:
+        return array_of(c, node, value)
     raise c.wrong(node, "an array function", [value], "Pass an array")
+
+
+def array_of(c: Context, node: ast.AST, value: Bound, dtype: Bound = None) -> View:
+    """A new array of the numbers in nested tuples."""
+    shape, numbers = _nested(c, node, value)
+    kinds = [dtype_of(number.kind) for number in numbers] or [np.dtype("f8")]
+    kind = dtype_given(c, node, dtype, np.result_type(*kinds))
+    made = allocated(c.b, kind, tuple(map(known, shape)))
+    for place, number in zip(np.ndindex(*shape), numbers, strict=True):
+        made.put(c.b, [known(n) for n in place], number)
+    return made
+
+
+def _nested(c: Context, node: ast.AST, value: Bound) -> tuple[list[int], list[Scalar]]:
+    if not is_tuple(value):
+        return [], [number_given(c, node, value)]
+    parts = [_nested(c, node, part) for part in value]
+    if any(shape != parts[0][0] for shape, _ in parts):
+        raise c.refuse(node, "lists of different lengths", "Make a rectangle of them")
+    inner = parts[0][0] if parts else []
+    return [len(parts), *inner], [n for _, own in parts for n in own]
 
 
 def number_given(c: Context, node: ast.AST, value: Bound) -> Scalar:

@@ -34,7 +34,6 @@ from gpucodegen.python.functions.arguments import (
     integer_given,
     number_given,
 )
-from gpucodegen.python.functions.reduction_functions import FUNCTIONS as REDUCTIONS
 from gpucodegen.python.functions.shapes import FUNCTIONS as SHAPES
 from gpucodegen.python.functions.shapes import joined, with_axes_at
 from gpucodegen.python.indexing import viewed
@@ -279,13 +278,6 @@ def _diagonal(c: Context, node: ast.AST, v: Bound, k: Bound = None) -> Bound:
     return replace(whole, extents=(size,), reads=(replace(read, follows=(0, 0)),))
 
 
-def _trace(c: Context, node: ast.AST, a: Bound) -> Bound:
-    whole = array_given(c, node, a)
-    if len(whole.extents) != 2:
-        raise c.wrong(node, "`trace`", [a], "Give a matrix")
-    return REDUCTIONS[np.sum](c, node, _diagonal(c, node, a))
-
-
 # -- products of all pairs -------------------------------------------------------------
 
 
@@ -316,6 +308,5 @@ FUNCTIONS: dict[Any, Rule] = {
     np.tril: _triangle(np.less_equal),
     np.triu: _triangle(np.greater_equal),
     np.diag: _diagonal,
-    np.trace: _trace,
     np.outer: _outer,
 }

@@ -1,18 +1,24 @@
-"""Functions that the library runs on the host: ``numpy.linalg`` and ``print``."""
+"""Functions that NumPy runs on the host (`FUNCTIONS_OF_NUMPY`), and ``print``."""
 
 from __future__ import annotations
 
 import ast
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from typing import cast as cast_to
 
 import numpy as np
 
 from gpucodegen.ir.attributes import StringAttr, dictionary
 from gpucodegen.ir.types import INDEX, MemRefType
-from gpucodegen.library.numpy_routines import PREFIX
-from gpucodegen.python.arrays import Lazy, View, cast, copied, in_memory, lazy
+from gpucodegen.library.numpy_routines import (
+    FUNCTIONS_OF_NUMPY,
+    PREFIX,
+    function_of,
+)
+from gpucodegen.python.arrays import Lazy, View, assign, cast, copied, in_memory, lazy
 from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.functions.arguments import (
     array_given,
@@ -20,33 +26,14 @@ from gpucodegen.python.functions.arguments import (
     constant_given,
     flag_given,
 )
-from gpucodegen.python.functions.reduction_functions import real_of, squared_length
+from gpucodegen.python.functions.reduction_functions import squared_length
 from gpucodegen.python.operators import elementwise
 from gpucodegen.python.reductions import LARGEST, SUM, reduced
-from gpucodegen.python.scalars import Scalar
-from gpucodegen.python.types import category, element, is_python
+from gpucodegen.python.results import is_tuple, leaves, rebuilt
+from gpucodegen.python.scalars import Scalar, known
+from gpucodegen.python.types import category, dtype_of, element, is_python
 
 Rule = Callable[..., Bound]
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """A result: its rank less than that of the first operand, and if it is real."""
-
-    fewer: int = 0
-    is_real: bool = False
-
-
-RESULTS: dict[str, tuple[Result, ...]] = {
-    "inv": (Result(),),
-    "pinv": (Result(),),
-    "det": (Result(2),),
-    "cholesky": (Result(),),
-    "qr": (Result(), Result()),
-    "svd": (Result(), Result(1, is_real=True), Result()),
-    "eigh": (Result(1, is_real=True), Result()),
-    "eigvalsh": (Result(1, is_real=True),),
-}
 
 
 def _handle(
@@ -79,47 +66,86 @@ def _made(c: Context, memory: Any, dtype: Any) -> View:
     return View(memory, dtype, tuple(extents), frozenset([memory]))
 
 
-def _matrices(c: Context, node: ast.AST, values: Sequence[Bound]) -> list[Lazy]:
-    """Operands of one floating type; integers are float64, as in NumPy."""
-    wholes = [lazy(array_given(c, node, v)) for v in values]
-    kinds = [np.dtype("f8") if w.dtype.kind in "biu" else w.dtype for w in wholes]
-    dtype = np.result_type(*kinds)
-    if dtype == np.dtype("f2") or len(wholes[0].extents) < 2:
-        hint = "Give matrices of float32, float64 or complex numbers"
-        raise c.wrong(node, "numpy.linalg", list(values), hint)
-    return [cast(w, dtype) for w in wholes]
+def _encoded(
+    c: Context, node: ast.AST, value: Bound, operands: list[Any], extent: int
+) -> tuple[Any, Any]:
+    """An argument as data in which ``("operand", n)`` stands for a value of the call.
 
-
-def _routine(name: str) -> Rule:
-    def rule(c: Context, node: ast.AST, a: Bound) -> Bound:
-        (whole,) = _matrices(c, node, [a])
+    The second result is an example of the argument: matrices are the identity.
+    """
+    if is_tuple(value):
+        parts = [_encoded(c, node, part, operands, extent) for part in value]
+        return [data for data, _ in parts], [example for _, example in parts]
+    if value is None or isinstance(value, str):
+        return value, value
+    if isinstance(value, Scalar):
+        if value.value is None and np.isfinite(value.constant):
+            return value.constant, value.constant
+        example = np.ones((), dtype_of(value.kind))[()]
+        example = example.item() if is_python(value.kind) else example
+    else:
+        whole = array_given(c, node, value)
         rank = len(whole.extents)
-        kinds = [
-            real_of(whole.dtype) if r.is_real else whole.dtype for r in RESULTS[name]
-        ]
-        ranks = [rank - r.fewer for r in RESULTS[name]]
+        example = np.ones((extent,) * rank, whole.dtype)
+        example = example * np.eye(extent, dtype=whole.dtype) if rank > 1 else example
+    operands.append(value)
+    return ("operand", len(operands) - 1), example
+
+
+def _host(path: str) -> Rule:
+    """A function of NumPy on the host; NumPy tells types and ranks of an example."""
+    function = function_of(path)
+
+    def rule(c: Context, node: ast.AST, *values: Bound, **named: Bound) -> Bound:
+        example, pairs, options, operands = None, [], {}, list[Any]()
+        for extent in (2, 64):  # an argument may be a position
+            operands.clear()
+            pairs = [_encoded(c, node, v, operands, extent) for v in values]
+            options = {
+                n: _encoded(c, node, v, operands, extent) for n, v in named.items()
+            }
+            given = {n: e for n, (_, e) in options.items()}
+            try:
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    example = function(*(e for _, e in pairs), **given)
+                break
+            except (TypeError, ValueError, IndexError) as problem:
+                if extent == 64:
+                    what = f"this call of `numpy.{path}`"
+                    raise c.refuse(node, what, f"NumPy says: {problem}") from problem
+        parts = [np.asarray(p) for p in leaves(_as_tuples(example))]
+        kinds = [p.dtype for p in parts]
+        if path in ("linalg.eig", "linalg.eigvals"):
+            kinds = [np.result_type(kind, np.complex64) for kind in kinds]
         types = [
-            MemRefType((None,) * n, element(kind)) if n else element(kind)
-            for n, kind in zip(ranks, kinds, strict=True)
+            MemRefType((None,) * p.ndim, element(kind)) if p.ndim else element(kind)
+            for p, kind in zip(parts, kinds, strict=True)
         ]
-        found = _handle(c, PREFIX + name, [whole], types)
+        data = [d for d, _ in pairs], {n: d for n, (d, _) in options.items()}
+        given = {"call": repr(data), "results": ",".join(kind.name for kind in kinds)}
+        found = _handle(c, PREFIX + path, operands, types, **given)
         made = [
-            _made(c, value, kind) if n else Scalar(kind, value)
-            for value, n, kind in zip(found, ranks, kinds, strict=True)
+            _made(c, value, kind) if p.ndim else Scalar(kind, value)
+            for value, p, kind in zip(found, parts, kinds, strict=True)
         ]
-        return made[0] if len(made) == 1 else tuple(made)
+        return rebuilt(_as_tuples(example), iter(made))
 
     return rule
 
 
-def _solve(c: Context, node: ast.AST, a: Bound, b: Bound) -> Bound:
-    left, right = _matrices(c, node, [a, b])
-    rank = len(right.extents)
-    if rank > 1:
-        rank = max(rank, len(left.extents))
-    ty = MemRefType((None,) * rank, element(left.dtype))
-    (found,) = _handle(c, PREFIX + "solve", [left, right], [ty])
-    return _made(c, found, left.dtype)
+def _as_tuples(value: Any) -> Any:
+    """The results in a plain tuple, where there are several."""
+    return (*cast_to("Any", value),) if isinstance(value, tuple | list) else value
+
+
+def sort_in_place(c: Context, node: ast.AST, array: Bound, axis: Bound = None) -> Bound:
+    """The method ``sort`` of arrays."""
+    if not isinstance(array, View):
+        raise c.wrong(node, "`sort`", [array], "Sort an array that is in memory")
+    last = known(-1) if axis is None else axis
+    assign(c.b, _host("sort")(c, node, array, last), array)
+    return None
 
 
 def _norm(
@@ -154,34 +180,36 @@ def _print(
     """``print`` of texts, numbers and arrays, when the call comes to it."""
     between = " " if sep is None else str(constant_given(c, node, sep, "sep="))
     last = "\n" if end is None else str(constant_given(c, node, end, "end="))
-    texts, shown = [""], list[Any]()
+    texts, shown, formats = [""], list[Any](), list[str]()
     for n, value in enumerate(values):
         texts[-1] += between if n else ""
-        if isinstance(value, str):
-            texts[-1] += value
-        elif isinstance(value, Scalar | View | Lazy):
-            shown.append(value)
-            texts.append("")
-        else:
-            hint = "Print texts, numbers and arrays"
-            raise c.wrong(node, "`print`", [value], hint)
+        parts = value.parts if isinstance(value, Formatted) else ((value, ""),)
+        for part, spec in parts:
+            if isinstance(part, str):
+                texts[-1] += format(part, spec)
+            elif isinstance(part, Scalar | View | Lazy):
+                shown.append(part)
+                formats.append(spec)
+                texts.append("")
+            else:
+                hint = "Print texts, numbers and arrays"
+                raise c.wrong(node, "`print`", [part], hint)
     texts[-1] += last
-    _handle(c, "python.print", shown, [], texts="\0".join(texts))
+    given = {"texts": "\0".join(texts), "formats": "\0".join(formats)}
+    _handle(c, "python.print", shown, [], **given)
     return None
 
 
-def dot_of_vectors(c: Context, node: ast.AST, a: Bound, b: Bound) -> Bound:
-    """``vdot``: the first operand is conjugated."""
-    first = elementwise(c, node, np.conjugate, [a], "`vdot`")
-    product = elementwise(c, node, np.multiply, [first, b], "`vdot`")
-    whole = lazy(product)
-    return reduced(c.b, SUM, whole, range(len(whole.extents)))
+@dataclass(frozen=True, slots=True)
+class Formatted:
+    """An f-string: its texts and values, each with a format."""
+
+    parts: tuple[tuple[Bound, str], ...]
 
 
 FUNCTIONS: dict[Any, Rule] = {
-    **{getattr(np.linalg, name): _routine(name) for name in RESULTS},
-    np.linalg.solve: _solve,
+    **{function_of(path): _host(path) for path in FUNCTIONS_OF_NUMPY},
     np.linalg.norm: _norm,
-    np.vdot: dot_of_vectors,
+    sort_in_place: sort_in_place,
     print: _print,
 }

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ast
 import builtins
 import cmath
+import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from gpucodegen.python import complex_numbers, reductions
+from gpucodegen.python import complex_numbers, iterables
 from gpucodegen.python.arrays import (
     Lazy,
     View,
@@ -26,10 +27,13 @@ from gpucodegen.python.arrays import (
     renewed,
 )
 from gpucodegen.python.context import Bound, Context
-from gpucodegen.python.elementwise import apply
+from gpucodegen.python.elementwise import COMPARISONS, apply
 from gpucodegen.python.functions import (
+    composed_functions,
     creation,
     host_functions,
+    products,
+    queries,
     reduction_functions,
     shapes,
 )
@@ -70,25 +74,62 @@ def of_numbers(
     arguments: list[Bound],
     named: Mapping[str, Bound],
 ) -> Bound:
-    """A NumPy function of numbers, or of each element of arrays; ``out=`` too."""
+    """A function of each element; ``out=``, ``where=`` and ``dtype=`` too."""
     name = f"`{ufunc.__name__}`"
-    out = named.get("out")
-    if set(named) - {"out"} or len(arguments) != ufunc.nin:
-        hint = f"Pass {ufunc.nin} operand{'s' * (ufunc.nin > 1)}, and out= at most"
-        raise c.refuse(node, f"these arguments of {name}", hint)
+    options = dict(named)
+    if len(arguments) == ufunc.nin + 1:
+        options["out"] = arguments.pop()
+    if set(options) - {"out", "where", "dtype"} or len(arguments) != ufunc.nin:
+        hint = f"Pass {ufunc.nin} operand{'s' * (ufunc.nin > 1)}, and at most"
+        raise c.refuse(node, f"these arguments of {name}", f"{hint} {_OPTIONS}")
     if not all(isinstance(v, Scalar | View | Lazy) for v in arguments):
         raise c.wrong(node, name, arguments, "Use numbers and arrays")
-    made = elementwise(c, node, ufunc, _of_numpy(c, arguments), name)
+    where, out = options.get("where"), options.get("out")
+    if where is not None and out is None:
+        hint = "Give out=, too: other elements have no value"
+        raise c.refuse(node, f"where= of {name}", hint)
+    values = _of_numpy(c, arguments)
+    if options.get("dtype") is not None:
+        kind = dtype_given(c, node, options["dtype"], float)
+        if ufunc in COMPARISONS:
+            raise c.refuse(node, f"dtype= of {name}", "Convert the operands")
+        values = [
+            convert(c.b, v, kind) if isinstance(v, Scalar) else cast(v, kind)
+            for v in values
+        ]
+    made = elementwise(c, node, ufunc, values, name)
     if isinstance(made, Scalar):
         made = convert(c.b, made, dtype_of(made.kind))
     if out is None:
         return made
-    if not isinstance(out, View):
-        raise c.wrong(node, "out=", [out], "Pass an array that is in memory")
-    in_place(c, node, out, made)
-    with c.operands(node, name, [out, made]):
-        assign(c.b, made, out)
-    return out
+    if where is not None:
+        in_place(c, node, out, made)
+        made = _where(c, node, where, made, out)
+    return stored(c, node, out, made)
+
+
+_OPTIONS = "out=, where= and dtype="
+
+
+def stored(c: Context, node: ast.AST, out: Bound, made: Bound) -> Bound:
+    """A function's ``out=``, with the result in it."""
+    target = out
+    if not isinstance(target, View) or not isinstance(made, Scalar | View | Lazy):
+        raise c.wrong(node, "out=", [target], "Pass an array that is in memory")
+    in_place(c, node, target, made)
+    with c.operands(node, "out=", [target, made]):
+        assign(c.b, made, target)
+    return target
+
+
+def takes_out(function: Any) -> bool:
+    """Whether NumPy's function has ``out=``, and a result of one array."""
+    if function in (np.dot, np.concatenate, np.matmul):
+        return True
+    try:
+        return "out" in inspect.signature(function).parameters
+    except ValueError:
+        return False
 
 
 def _of_numpy(c: Context, values: list[Any]) -> list[Any]:
@@ -105,12 +146,30 @@ def _of_numpy(c: Context, values: list[Any]) -> list[Any]:
 
 
 def ufunc_method(
-    c: Context, node: ast.Call, ufunc: np.ufunc, name: str, arguments: list[Bound]
+    c: Context,
+    node: ast.AST,
+    ufunc: np.ufunc,
+    name: str,
+    arguments: list[Bound],
+    named: dict[str, Bound],
 ) -> Bound:
-    """``ufunc.outer``, and ``ufunc.at``, which also updates an element repeatedly."""
-    if node.keywords or len(arguments) != (2 if name == "outer" else 3):
-        hint = "Pass the operands only"
-        raise c.refuse(node, f"these arguments of `{ufunc.__name__}.{name}`", hint)
+    """``ufunc.outer``, ``reduce``, ``accumulate``, and ``at``, which may repeat."""
+    method = f"`{ufunc.__name__}.{name}`"
+    if name in ("reduce", "accumulate"):
+        out = named.pop("out", None)
+        names = ("axis", "dtype", "out", "keepdims", "initial", "where")
+        options = named | dict(zip(names, arguments[1:], strict=False))
+        if name == "reduce":
+            made = reduction_functions.reduce(c, node, ufunc, arguments[0], **options)
+        else:
+            axis = options.pop("axis", known(0))
+            with c.operands(node, method, arguments):
+                made = reduction_functions.running(
+                    c, node, ufunc, arguments[0], axis, **options
+                )
+        return made if out is None else stored(c, node, out, made)
+    if named or len(arguments) != (2 if name == "outer" else 3):
+        raise c.refuse(node, f"these arguments of {method}", "Pass the operands only")
     if not all(isinstance(v, Scalar | View | Lazy) for v in arguments):
         raise c.wrong(node, f"`{name}`", arguments, "Use numbers and arrays")
     if name == "outer":
@@ -124,7 +183,7 @@ def ufunc_method(
     def combined(b: Any, pair: Sequence[Scalar]) -> Scalar:
         return apply(b, ufunc, pair)
 
-    with c.operands(node, f"`{ufunc.__name__}.at`", arguments):
+    with c.operands(node, f"{method}", arguments):
         made = Gathered(target, (places, *rest), False)
         made.store(c.b, value, combined)
     return known(0)
@@ -260,7 +319,13 @@ def _smallest(ufunc: np.ufunc, predicate: str) -> Rule:
     """``min`` and ``max``: the first extreme operand, as in Python."""
 
     def rule(c: Context, node: ast.AST, *values: Bound) -> Bound:
-        if len(values) < 2 or not all(isinstance(v, Scalar) for v in values):
+        if len(values) == 1 and is_tuple(values[0]):
+            values = values[0]
+        if (
+            not values
+            or (len(values) == 1 and not isinstance(values[0], Scalar))
+            or not all(isinstance(v, Scalar) for v in values)
+        ):
             name = ufunc.__name__
             hint = f"Use numpy.{name} of arrays"
             if len(values) == 1:
@@ -293,14 +358,6 @@ def _absolute(c: Context, node: ast.Call, value: Bound) -> Bound:
     if not isinstance(value, Scalar | View | Lazy):
         raise c.wrong(node, "`abs`", [value], "Use numbers and arrays")
     return elementwise(c, node, np.absolute, [value], "`abs`")
-
-
-def _length(c: Context, node: ast.AST, value: Bound) -> Bound:
-    if is_tuple(value):
-        return known(len(value))
-    if not isinstance(value, View | Lazy) or not value.extents:
-        raise c.wrong(node, "`len`", [value], "Ask an array of at least one dimension")
-    return value.extents[0]
 
 
 def _power(c: Context, node: ast.AST, base: Bound, exponent: Bound) -> Bound:
@@ -378,12 +435,6 @@ def _as_type(c: Context, node: ast.AST, array: Bound, dtype: Bound) -> Bound:
     return renewed(whole, dtype_given(c, node, dtype, float))
 
 
-def _dot(c: Context, node: ast.AST, one: Bound, other: Bound) -> Bound:
-    return reductions.product(
-        c.b, array_given(c, node, one), array_given(c, node, other)
-    )
-
-
 def _nonzero(c: Context, node: ast.AST, array: Bound) -> Bound:
     return nonzero(c.b, array_given(c, node, array))
 
@@ -420,16 +471,6 @@ def _where(
     return composed(kind, extents, arrays, body)
 
 
-def _clip(c: Context, node: ast.AST, array: Bound, low: Bound, high: Bound) -> Bound:
-    bounds = [(np.maximum, low), (np.minimum, high)]
-    for ufunc, bound in bounds:
-        if bound is not None:
-            array = elementwise(c, node, ufunc, [array, bound], "`clip`")
-    if low is None and high is None:
-        raise c.refuse(node, "`clip` without a bound", "Use copy()")
-    return array
-
-
 _MATH = {
     name: getattr(np, n)
     for name, n in {
@@ -462,7 +503,6 @@ FUNCTIONS: dict[Any, Rule] = {
     builtins.abs: _absolute,
     builtins.min: _smallest(np.minimum, "olt"),
     builtins.max: _smallest(np.maximum, "ogt"),
-    builtins.len: _length,
     builtins.pow: _power,
     np.zeros: _made(0),
     np.ones: _made(1),
@@ -475,7 +515,6 @@ FUNCTIONS: dict[Any, Rule] = {
     np.full_like: _full_like,
     np.copy: _copy,
     np.ascontiguousarray: _without_gaps,
-    np.dot: _dot,
     np.real: _part("re"),
     np.imag: _part("im"),
     np.angle: _angle,
@@ -488,25 +527,31 @@ FUNCTIONS: dict[Any, Rule] = {
     np.where: _where,
     np.nonzero: _nonzero,
     np.flatnonzero: _flat_nonzero,
-    np.clip: _clip,
     _as_type: _as_type,
     _fill: _fill,
+    **iterables.FUNCTIONS,
     **reduction_functions.FUNCTIONS,
     **shapes.FUNCTIONS,
     **creation.FUNCTIONS,
     **host_functions.FUNCTIONS,
+    **composed_functions.FUNCTIONS,
+    **queries.FUNCTIONS,
+    **products.FUNCTIONS,
 }
 """Callable functions besides elementwise ones, by the function object."""
 
 _NAMED = (
     "sum prod min max any all mean std var argmin argmax cumsum cumprod dot"
-    " nonzero reshape ravel squeeze swapaxes repeat trace".split()
+    " nonzero round take put diagonal searchsorted argsort partition argpartition"
+    " compress choose reshape ravel squeeze swapaxes repeat trace".split()
 )
 METHODS: dict[str, Any] = {
     **{name: getattr(np, name) for name in _NAMED},
     "copy": np.copy,
     "transpose": np.transpose,
     "clip": np.clip,
+    "item": queries.item,
+    "sort": host_functions.sort_in_place,
     "astype": _as_type,
     "fill": _fill,
     "flatten": shapes.flattened,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,15 +22,16 @@ from gpucodegen.python.arrays import (
     positions,
 )
 from gpucodegen.python.context import Bound, Context
-from gpucodegen.python.elementwise import apply
+from gpucodegen.python.elementwise import apply, kinds_of
 from gpucodegen.python.functions.arguments import (
     array_given,
     axes_given,
     axis_given,
     dtype_given,
     flag_given,
-    integer_given,
+    number_given,
 )
+from gpucodegen.python.functions.shapes import raveled
 from gpucodegen.python.nests import nest
 from gpucodegen.python.operators import elementwise
 from gpucodegen.python.reductions import LARGEST, SMALLEST, SUM, Reduction
@@ -38,7 +39,7 @@ from gpucodegen.python.scalars import Scalar, chosen, convert, integers, known
 from gpucodegen.python.types import Kind, category, dtype_of, is_python
 
 Rule = Callable[..., Bound]
-F4, F8 = np.dtype("f4"), np.dtype("f8")
+F4, F8, I8 = np.dtype("f4"), np.dtype("f8"), np.dtype("i8")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +75,60 @@ class Call:
 
     c: Context
     node: ast.AST
-    array: Bound
+    a: Bound
     axis: Bound = None
     dtype: Bound = None
     keepdims: Bound = None
+    initial: Bound = None
+    where: Bound = None
+    ddof: Bound = None
 
     @property
     def whole(self) -> Lazy:
-        return lazy(array_given(self.c, self.node, self.array))
+        is_number = isinstance(self.a, Scalar)
+        return lazy(self.a if is_number else array_given(self.c, self.node, self.a))
 
     @property
     def over(self) -> Over:
         return _over(self.c, self.node, self.whole, self.axis, self.keepdims)
 
     def reduced(self, reduction: Reduction, whole: Lazy, dtype: Any = None) -> Bound:
+        """The reduction of the elements that ``where`` selects, and of ``initial``."""
+        if self.initial is not None:
+            start = number_given(self.c, self.node, self.initial)
+            reduction = Reduction(reduction.ufunc, start)
+        if self.where is not None and reduction.start is None:
+            hint = "Give initial=, too"
+            raise self.c.refuse(self.node, "an extreme with where= only", hint)
+        kind = dtype or reductions.result_dtype(reduction, whole.kind)
+        if self.where is not None:
+            neutral = Reduction(reduction.ufunc, reduction.ufunc.identity)
+            number = (reduction if self.initial is not None else neutral).starts_at(
+                kind
+            )
+            if neutral.start is not None:
+                number = neutral.starts_at(kind)
+            whole = self.selected(cast(whole, kind), number)
         return self.over.reduced(self.c.b, reduction, whole, dtype)
+
+    def selected(self, whole: Lazy, other: Scalar) -> Lazy:
+        """The elements where ``where`` holds, and a number elsewhere."""
+        extents, parts = broadcast([lazy(self.where), whole])
+
+        def body(b: OperationList, v: Sequence[Scalar]) -> Scalar:
+            holds = convert(b, v[0], bool).ssa(b)
+            no = convert(b, other, whole.kind).ssa(b)
+            return Scalar(whole.kind, chosen(b, holds, v[1].ssa(b), no))
+
+        return composed(whole.kind, extents, parts, body)
+
+    def count(self) -> Any:
+        """The number of elements of which each result is made."""
+        if self.where is None:
+            return self.over.count(self.c.b, self.whole)
+        one = Scalar(I8, constant=1)
+        ones = composed(I8, self.whole.extents, [self.whole], lambda _, __: one)
+        return self.over.reduced(self.c.b, SUM, self.selected(ones, known(0)))
 
     def kinds_of_mean(self) -> tuple[np.dtype[Any], np.dtype[Any]]:
         """The dtype of the sum and that of the mean."""
@@ -99,51 +139,48 @@ class Call:
         return wide, wide
 
 
-def _rule(compute: Callable[[Call], Bound]) -> Rule:
-    """A function of an array, ``axis=`` and ``keepdims=``."""
+def _rule(compute: Callable[[Call], Bound], words: str) -> Rule:
+    """A function of an array and of arguments of these names, in order."""
+    names = words.split()
 
     def rule(
-        c: Context,
-        node: ast.AST,
-        array: Bound,
-        axis: Bound = None,
-        *,
-        keepdims: Bound = None,
+        c: Context, node: ast.AST, a: Bound, *values: Bound, **named: Bound
     ) -> Bound:
-        return compute(Call(c, node, array, axis, keepdims=keepdims))
+        given = {**dict(zip(names, values, strict=False)), **named}
+        others = sorted({*given} - {*names})
+        if others or len(values) > len(names):
+            what = ", ".join(f"`{name}=`" for name in others) or "these arguments"
+            hint = f"Pass at most {', '.join(f'{name}=' for name in names)}"
+            raise c.refuse(node, f"{what} of this reduction", hint)
+        return compute(Call(c, node, a, **given))
 
     return rule
 
 
-def _rule_with_dtype(compute: Callable[[Call], Bound]) -> Rule:
-    """A function that takes ``dtype=``, too."""
-
-    def rule(
-        c: Context,
-        node: ast.AST,
-        array: Bound,
-        axis: Bound = None,
-        dtype: Bound = None,
-        *,
-        keepdims: Bound = None,
-    ) -> Bound:
-        return compute(Call(c, node, array, axis, dtype, keepdims))
-
-    return rule
-
-
-def _reduced(reduction: Reduction) -> Rule:
+def _reduced(reduction: Reduction, words: str = "") -> Rule:
     def reduced(call: Call) -> Bound:
         whole, dtype = call.whole, call.dtype
         if dtype is not None:
             dtype = dtype_given(call.c, call.node, dtype, whole.dtype)
         return call.reduced(reduction, whole, dtype)
 
-    return _rule_with_dtype(reduced)
+    return _rule(reduced, words or "axis dtype keepdims initial where")
 
 
 def _without_dtype(reduction: Reduction) -> Rule:
-    return _rule(lambda call: call.reduced(reduction, call.whole))
+    return _reduced(reduction, "axis keepdims initial where")
+
+
+def reduce(
+    c: Context, node: ast.AST, ufunc: np.ufunc, a: Bound, **named: Bound
+) -> Bound:
+    """``ufunc.reduce``, along the first axis by default."""
+    is_extreme = ufunc in (np.minimum, np.maximum)
+    if ufunc.identity is None and not is_extreme:
+        hint = "Reduce with add, multiply, minimum, maximum, or a logical function"
+        raise c.refuse(node, f"`{ufunc.__name__}.reduce`", hint)
+    given = {"axis": known(0)} | named
+    return _reduced(Reduction(ufunc, ufunc.identity))(c, node, a, **given)
 
 
 def accumulator(kind: Kind) -> np.dtype[Any]:
@@ -171,44 +208,35 @@ def real_of(dtype: Any) -> Any:
     return np.dtype(dtype.char.lower())
 
 
-def _ratio(c: Context, node: ast.AST, total: Bound, count: Scalar) -> Bound:
+def _ratio(c: Context, node: ast.AST, total: Bound, count: Any) -> Bound:
     kind = total.kind if isinstance(total, Scalar) else total.dtype
-    real = real_of(kind)
-    return elementwise(
-        c, node, np.true_divide, [total, convert(c.b, count, real)], "a mean"
-    )
+    divisor = _rounded(c, count, real_of(kind))
+    return elementwise(c, node, np.true_divide, [total, divisor], "a mean")
 
 
 def _mean(call: Call) -> Bound:
     c, whole, (wide, result) = call.c, call.whole, call.kinds_of_mean()
     total = call.reduced(SUM, cast(whole, wide))
-    made = _ratio(c, call.node, total, call.over.count(c.b, whole))
-    return _rounded(c, made, result)
+    return _rounded(c, _ratio(c, call.node, total, call.count()), result)
 
 
-def _variance(
-    c: Context,
-    node: ast.AST,
-    array: Bound,
-    axis: Bound = None,
-    dtype: Bound = None,
-    ddof: Bound = None,
-    keepdims: Bound = None,
-) -> Bound:
+def _variance(call: Call) -> Bound:
     """The mean of squared differences from the mean, with ``n - ddof`` as divisor."""
-    call = Call(c, node, array, axis, dtype, keepdims)
-    whole, over, (wide, result) = call.whole, call.over, call.kinds_of_mean()
-    count = over.count(c.b, whole)
-    total = Over(over.axes, keepdims=True).reduced(c.b, SUM, cast(whole, wide))
-    average = in_memory(c.b, lazy(_ratio(c, node, total, count)))
-    rest = elementwise(c, node, np.subtract, [cast(whole, wide), average], "`var`")
+    c, node, (wide, result) = call.c, call.node, call.kinds_of_mean()
+    whole = cast(call.whole, wide)
+    kept = replace(call, keepdims=known(True))
+    total = kept.reduced(SUM, whole)
+    average = in_memory(c.b, lazy(_ratio(c, node, total, kept.count())))
+    rest = elementwise(c, node, np.subtract, [whole, average], "`var`")
     squares = squared_length(c, node, rest)
     if wide.kind == "c":
         result = real_of(result)
-    freedom = known(0) if ddof is None else integer_given(c, node, ddof, "ddof=")
-    divisor = apply(c.b, np.maximum, [integers(c.b, "sub", count, freedom), known(0)])
-    found = over.reduced(c.b, SUM, lazy(squares))
-    return _rounded(c, _ratio(c, node, found, convert(c.b, divisor, int)), result)
+    freedom = known(0) if call.ddof is None else number_given(c, node, call.ddof)
+    left = elementwise(c, node, np.subtract, [call.count(), freedom], "`var`")
+    divisor = elementwise(c, node, np.maximum, [left, known(0)], "`var`")
+    return _rounded(
+        c, _ratio(c, node, call.reduced(SUM, lazy(squares)), divisor), result
+    )
 
 
 def squared_length(c: Context, node: ast.AST, value: Lazy) -> Any:
@@ -218,8 +246,8 @@ def squared_length(c: Context, node: ast.AST, value: Lazy) -> Any:
     return square if square.dtype.kind != "c" else cast(square, real_of(square.dtype))
 
 
-def _deviation(c: Context, node: ast.AST, *given: Bound, **named: Bound) -> Bound:
-    return elementwise(c, node, np.sqrt, [_variance(c, node, *given, **named)], "`std`")
+def _deviation(call: Call) -> Bound:
+    return elementwise(call.c, call.node, np.sqrt, [_variance(call)], "`std`")
 
 
 def _place_of(reduction: Reduction) -> Rule:
@@ -238,7 +266,7 @@ def _place_of(reduction: Reduction) -> Rule:
             scaled = elementwise(c, node, np.multiply, [place, whole.extents[d]], "")
             step = positions(whole.extents, d)
             place = elementwise(c, node, np.add, [scaled, step], "`argmin`")
-        kind = np.dtype("i8")
+        kind = I8
         extents, parts = broadcast([whole, lazy(best), cast(place, kind)])
         last = known(int(np.iinfo(kind).max))
 
@@ -252,63 +280,111 @@ def _place_of(reduction: Reduction) -> Rule:
 
         return over.reduced(c.b, SMALLEST, composed(kind, extents, parts, body))
 
-    return _rule(place_of)
+    return _rule(place_of, "axis keepdims")
+
+
+def running(
+    c: Context,
+    node: ast.AST,
+    ufunc: np.ufunc,
+    a: Bound,
+    axis: Bound,
+    dtype: Bound = None,
+) -> Bound:
+    """``ufunc.accumulate``: each element with all before it along an axis."""
+    given = array_given(c, node, a)
+    over = axis_given(c, node, len(given.extents), axis)
+    own = lazy(given).kind
+    is_sum = ufunc in (np.add, np.multiply)
+    kind = (
+        reductions.result_dtype(SUM, own) if is_sum else kinds_of(ufunc, [own] * 2)[1]
+    )
+    made = copied(c.b, given, dtype_given(c, node, dtype, kind))
+    first = [known(int(d == over)) for d in range(len(made.extents))]
+
+    def body(b: OperationList, at: Sequence[Scalar]) -> None:
+        before = integers(b, "sub", at[over], known(1))
+        earlier = [before if d == over else i for d, i in enumerate(at)]
+        pair = [made.element(b, place) for place in (earlier, at)]
+        made.put(b, at, apply(b, ufunc, pair))
+
+    nest(c.b, made.extents, body, first)
+    return made
 
 
 def _running(ufunc: np.ufunc) -> Rule:
-    """``cumsum`` and ``cumprod``: each element with all before it along an axis."""
+    """``cumsum`` and ``cumprod``, which flatten an array without ``axis=``."""
 
     def rule(
-        c: Context, node: ast.AST, array: Bound, axis: Bound = None, dtype: Bound = None
+        c: Context, node: ast.AST, a: Bound, axis: Bound = None, dtype: Bound = None
     ) -> Bound:
-        given = array_given(c, node, array)
-        if axis is None and len(given.extents) != 1:
-            hint = "Give axis=, or flatten the array first"
-            raise c.refuse(node, "a running sum of all axes", hint)
-        over = 0 if axis is None else axis_given(c, node, len(given.extents), axis)
-        kind = reductions.result_dtype(SUM, lazy(given).kind)
-        if dtype is not None:
-            kind = dtype_given(c, node, dtype, kind)
-        made = copied(c.b, given, kind)
-        first = [known(int(d == over)) for d in range(len(made.extents))]
-
-        def body(b: OperationList, at: Sequence[Scalar]) -> None:
-            before = integers(b, "sub", at[over], known(1))
-            earlier = [before if d == over else i for d, i in enumerate(at)]
-            pair = [made.element(b, place) for place in (earlier, at)]
-            made.put(b, at, apply(b, ufunc, pair))
-
-        nest(c.b, made.extents, body, first)
-        return made
+        if axis is None:
+            a, axis = raveled(c, node, a), known(0)
+        return running(c, node, ufunc, a, axis, dtype)
 
     return rule
 
 
 def _count_nonzero(call: Call) -> Bound:
     is_there = cast(call.whole, np.dtype(bool))
-    return call.reduced(SUM, cast(is_there, np.dtype("i8")))
+    return call.reduced(SUM, cast(is_there, I8))
 
 
-def _range(c: Context, node: ast.AST, array: Bound, axis: Bound = None) -> Bound:
+def _range(call: Call) -> Bound:
     """``ptp``."""
-    ends = [_without_dtype(r)(c, node, array, axis) for r in (LARGEST, SMALLEST)]
-    return elementwise(c, node, np.subtract, ends, "`ptp`")
+    ends = [call.reduced(r, call.whole) for r in (LARGEST, SMALLEST)]
+    return elementwise(call.c, call.node, np.subtract, ends, "`ptp`")
 
 
-FUNCTIONS: dict[Any, Rule] = {
+def _skipping_nan(rule: Rule) -> Rule:
+    """The same reduction of the elements that are not NaN."""
+
+    def skipping(
+        c: Context, node: ast.AST, a: Bound, *values: Bound, **named: Bound
+    ) -> Bound:
+        kind = Call(c, node, a).whole.kind
+        if category(kind) in "fc":
+            is_nan = elementwise(c, node, np.isnan, [a], "`isnan`")
+            named["where"] = elementwise(c, node, np.logical_not, [is_nan], "`not`")
+        return rule(c, node, a, *values, **named)
+
+    return skipping
+
+
+def _extreme_number(ufunc: np.ufunc, reduction: Reduction) -> Rule:
+    """``nanmin`` and ``nanmax``: NaN where all elements are."""
+
+    def extreme(call: Call) -> Bound:
+        if category(call.whole.kind) != "f":
+            return call.reduced(reduction, call.whole)
+        reductions.refuse_empty(call.c.b, call.whole, call.over.axes)
+        return call.reduced(Reduction(ufunc, np.nan), call.whole)
+
+    return _rule(extreme, "axis keepdims")
+
+
+_PLAIN: dict[Any, Rule] = {
     np.sum: _reduced(SUM),
     np.prod: _reduced(reductions.PRODUCT),
     **dict.fromkeys((np.min, np.amin), _without_dtype(SMALLEST)),
     **dict.fromkeys((np.max, np.amax), _without_dtype(LARGEST)),
     np.any: _without_dtype(reductions.ANY),
     np.all: _without_dtype(reductions.ALL),
-    np.mean: _rule_with_dtype(_mean),
-    np.var: _variance,
-    np.std: _deviation,
+    np.mean: _rule(_mean, "axis dtype keepdims where"),
+    np.var: _rule(_variance, "axis dtype ddof keepdims where"),
+    np.std: _rule(_deviation, "axis dtype ddof keepdims where"),
     np.argmin: _place_of(SMALLEST),
     np.argmax: _place_of(LARGEST),
     np.cumsum: _running(np.add),
     np.cumprod: _running(np.multiply),
-    np.count_nonzero: _rule(_count_nonzero),
-    np.ptp: _range,
+    np.count_nonzero: _rule(_count_nonzero, "axis keepdims"),
+    np.ptp: _rule(_range, "axis keepdims"),
+}
+FUNCTIONS: dict[Any, Rule] = _PLAIN | {
+    **{
+        getattr(np, f"nan{name}"): _skipping_nan(_PLAIN[getattr(np, name)])
+        for name in "sum prod mean var std".split()
+    },
+    np.nanmin: _extreme_number(np.fmin, SMALLEST),
+    np.nanmax: _extreme_number(np.fmax, LARGEST),
 }

@@ -33,6 +33,7 @@ from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.elementwise import apply
 from gpucodegen.python.functions.arguments import (
     array_given,
+    array_of,
     axes_given,
     axis_given,
     constant_given,
@@ -146,12 +147,12 @@ def of_shape(b: OperationList, view: View, extents: Extents) -> View:
     return replace(view, memory=made, extents=extents, gapless=True, cut=None)
 
 
-def _raveled(c: Context, node: ast.AST, array: Bound) -> Bound:
+def raveled(c: Context, node: ast.AST, array: Bound) -> Bound:
     return _reshaped(c, node, array, known(-1))
 
 
 def flattened(c: Context, node: ast.AST, array: Bound) -> Bound:
-    return _raveled(c, node, copied(c.b, array_given(c, node, array)))
+    return raveled(c, node, copied(c.b, array_given(c, node, array)))
 
 
 def _squeezed(c: Context, node: ast.AST, array: Bound, axis: Bound = None) -> Bound:
@@ -236,10 +237,13 @@ def _moved(
 
 def _flipped(c: Context, node: ast.AST, array: Bound, axis: Bound = None) -> Bound:
     view = in_memory(c.b, array_given(c, node, array))
-    turned = axes_given(c, node, len(view.extents), axis)
+    return reversed_along(c, view, axes_given(c, node, len(view.extents), axis))
+
+
+def reversed_along(c: Context, view: View, axes: Sequence[int]) -> View:
     parts = [
         Part(integers(c.b, "sub", e, known(1)), e, -1)
-        if n in turned
+        if n in axes
         else Part(known(0), e, 1)
         for n, e in enumerate(view.extents)
     ]
@@ -271,7 +275,8 @@ def _rolled(
 ) -> Bound:
     view = in_memory(c.b, array_given(c, node, array))
     if axis is None and len(view.extents) != 1:
-        raise c.refuse(node, "`roll` of all axes at once", "Give axis=")
+        moved = _rolled(c, node, raveled(c, node, view), shift)
+        return of_shape(c.b, in_memory(c.b, moved), view.extents)
     shifts = shift if is_tuple(shift) else (shift,)
     axes = axes_given(c, node, len(view.extents), known(0) if axis is None else axis)
     if len(shifts) != len(axes):
@@ -302,7 +307,7 @@ def _repeated(
     view = in_memory(c.b, array_given(c, node, array))
     count = integer_given(c, node, repeats, "the number of repeats")
     if axis is None:
-        view = _raveled(c, node, view)
+        view = raveled(c, node, view)
     d = 0 if axis is None else axis_given(c, node, len(view.extents), axis)
     extents = list(view.extents)
     extents[d] = integers(c.b, "mul", extents[d], count)
@@ -428,7 +433,7 @@ def _appended(
     given = [number_or_array(c, node, part) for part in (array, values)]
     if axis is not None:
         return joined(c, node, given, axis)
-    flat = [_raveled(c, node, _with_rank(part, 1)) for part in given]
+    flat = [raveled(c, node, _with_rank(part, 1)) for part in given]
     return joined(c, node, flat, known(0))
 
 
@@ -484,34 +489,14 @@ def _converted(
         kind = dtype_given(c, node, dtype, value.dtype)
         return copied(c.b, value, kind)
     if isinstance(value, Scalar):
-        kind = dtype_given(c, node, dtype, np.dtype(_dtype(value)))
+        kind = dtype_given(c, node, dtype, dtype_of(value.kind))
         made = allocated(c.b, kind, ())
         made.put(c.b, (), value)
         return made
-    if not is_tuple(value) or not value:
-        raise c.wrong(node, "`array`", [value], "Give lists of numbers")
-    if any(isinstance(part, View | Lazy) for part in value):
+    if is_tuple(value) and any(isinstance(part, View | Lazy) for part in value):
         made = _stacked(c, node, value)
         return made if dtype is None else _converted(c, node, made, dtype)
-    shape, numbers = _nested(c, node, value)
-    kind = np.result_type(*map(_dtype, numbers))
-    made = allocated(c.b, dtype_given(c, node, dtype, kind), tuple(map(known, shape)))
-    for place, number in zip(np.ndindex(*shape), numbers, strict=True):
-        made.put(c.b, [known(n) for n in place], number)
-    return made
-
-
-def _dtype(number: Scalar) -> np.dtype[Any]:
-    return dtype_of(number.kind)
-
-
-def _nested(c: Context, node: ast.AST, value: Bound) -> tuple[list[int], list[Scalar]]:
-    if not is_tuple(value):
-        return [], [number_given(c, node, value)]
-    parts = [_nested(c, node, part) for part in value]
-    if not parts or any(shape != parts[0][0] for shape, _ in parts):
-        raise c.refuse(node, "lists of different lengths", "Make a rectangle of them")
-    return [len(parts), *parts[0][0]], [n for _, own in parts for n in own]
+    return array_of(c, node, value, dtype)
 
 
 def _unchanged(c: Context, node: ast.AST, value: Bound, dtype: Bound = None) -> Bound:
@@ -524,7 +509,7 @@ def _unchanged(c: Context, node: ast.AST, value: Bound, dtype: Bound = None) -> 
 
 FUNCTIONS: dict[Any, Rule] = {
     np.reshape: _reshaped,
-    np.ravel: _raveled,
+    np.ravel: raveled,
     flattened: flattened,
     np.squeeze: _squeezed,
     np.expand_dims: _expanded,

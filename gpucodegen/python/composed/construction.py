@@ -1,0 +1,114 @@
+"""Grids, products of all pairs, and other arrangements of elements."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+def kron(a: Any, b: Any) -> Any:
+    a, b = np.asarray(a), np.asarray(b)
+    rank = max(a.ndim, b.ndim)
+    outer = (1,) * (rank - a.ndim) + a.shape
+    inner = (1,) * (rank - b.ndim) + b.shape
+    first, second, sizes = (), (), ()
+    for n, m in zip(outer, inner, strict=True):
+        first, second, sizes = (*first, n, 1), (*second, 1, m), (*sizes, n * m)
+    return (a.reshape(first) * b.reshape(second)).reshape(sizes)
+
+
+def convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    a, v = np.asarray(a), np.asarray(v)
+    n, m = len(a), len(v)
+    assert min(n, m) > 0, "convolve of no elements"
+    first, count = 0, n + m - 1
+    if mode == "same":
+        first, count = (min(n, m) - 1) // 2, max(n, m)
+    elif mode == "valid":
+        first, count = min(n, m) - 1, max(n, m) - min(n, m) + 1
+    made = np.zeros(count, np.result_type(a.dtype, v.dtype))
+    for k in range(count):
+        for j in range(max(0, k + first - m + 1), min(k + first + 1, n)):
+            made[k] += a[j] * v[k + first - j]
+    return made
+
+
+def cross(
+    a: Any,
+    b: Any,
+    axisa: int = -1,
+    axisb: int = -1,
+    axisc: int = -1,
+    axis: Any = None,
+) -> Any:
+    last = axisc if axis is None else axis
+    x = np.moveaxis(np.asarray(a), axisa if axis is None else axis, -1)
+    y = np.moveaxis(np.asarray(b), axisb if axis is None else axis, -1)
+    assert x.shape[-1] == y.shape[-1] == 3, "cross of vectors of 3"
+    parts = tuple(
+        [
+            x[..., i] * y[..., j] - x[..., j] * y[..., i]
+            for i, j in ((1, 2), (2, 0), (0, 1))
+        ]
+    )
+    return np.stack(parts, last)
+
+
+def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    moved = np.moveaxis(np.asarray(a), (axis1, axis2), (-2, -1))
+    down, right = max(-offset, 0), max(offset, 0)
+    count = max(min(moved.shape[-2] - down, moved.shape[-1] - right), 0)
+    places = np.arange(count)
+    return moved[..., places + down, places + right]
+
+
+def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    return np.sum(diagonal(a, offset, axis1, axis2), -1)
+
+
+def fill_diagonal(a: Any, val: Any) -> None:
+    if a.ndim != 2:
+        raise TypeError("`fill_diagonal` of no matrix", "Write a loop")
+    count = min(a.shape[0], a.shape[1])
+    values = np.broadcast_to(np.asarray(val), (count,)) if np.ndim(val) == 0 else val
+    for i in range(count):
+        a[i, i] = values[i]
+
+
+def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
+    parts = _places(dimensions, dtype)
+    if sparse:
+        return parts
+    return np.stack(tuple([np.broadcast_to(part, dimensions) for part in parts]))
+
+
+def _places(shape: Any, dtype: Any) -> Any:
+    return tuple(
+        [
+            np.arange(n, dtype=dtype).reshape(
+                (1,) * d + (n,) + (1,) * (len(shape) - d - 1)
+            )
+            for d, n in enumerate(shape)
+        ]
+    )
+
+
+def fromfunction(function: Any, shape: Any, *, dtype: Any = float) -> Any:
+    parts = [np.broadcast_to(part, shape) for part in _places(shape, dtype)]
+    return function(*parts)
+
+
+def atleast_1d(a: Any) -> Any:
+    a = np.asarray(a)
+    return np.broadcast_to(a, (1,)) if a.ndim == 0 else a
+
+
+def atleast_2d(a: Any) -> Any:
+    a = atleast_1d(a)
+    return a[None, :] if a.ndim == 1 else a
+
+
+def broadcast_arrays(*args: Any) -> Any:
+    shape = np.broadcast_shapes(*[np.shape(a) for a in args])
+    return tuple([np.broadcast_to(a, shape) for a in args])
