@@ -18,6 +18,7 @@ from gpucodegen.python.elementwise import NoRow
 from gpucodegen.python.results import is_tuple
 from gpucodegen.python.scalars import Scalar, known
 from gpucodegen.python.source import PythonSource
+from gpucodegen.python.written_buffers import Buffers
 
 Bound = Any
 """`Scalar`, `Array`, a tuple of them, or an object of Python such as a module."""
@@ -53,6 +54,9 @@ class Context:
     callees: Callees
     b: OperationList = field(default_factory=OperationList)
     variables: dict[str, Bound] = field(default_factory=dict[str, Any])
+    buffers: Buffers = field(default_factory=Buffers)
+    private: dict[str, View] = field(default_factory=dict[str, View])
+    """Variables that the open loops keep in a buffer."""
 
     def at(self, node: ast.AST) -> None:
         """Locate the following operations at this node."""

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations, count
-from typing import Any, Protocol
+from typing import Protocol
 
 from gpucodegen import errors
 from gpucodegen.ir.operation import Value, single_block
 from gpucodegen.ir.types import INDEX, MemRefType
 from gpucodegen.passes.framework.builder import OperationList
+from gpucodegen.python import private_arrays
 from gpucodegen.python.arrays import Lazy, View, may_share
 from gpucodegen.python.block_arguments import (
     Carried,
@@ -76,35 +77,114 @@ def loop(s: Statements, node: ast.For) -> None:
             position = integers(c.b, "add", start, passed)
         c.variables[target] = position
 
-    def body(carried: Sequence[Value], own: Sequence[Carried]) -> Any:
+    def body(own: Sequence[Carried]) -> _Body:
+        inside = [Value(ty, n.name, c.b.location) for n in own for ty in n.types]
         iv = Value(INDEX, target, c.b.location)
         with c.block() as inner:
             head(iv)
-            _received(s, own, carried)
+            _received(s, own, inside)
             s.block(node.body)
-            after = {n.name: c.variables.get(n.name) for n in own}
-        return inner, iv, after
+            return _Body((inner,), inside, c.variables, (iv,))
 
-    own = _carried(s, node, skip=target)
-    numbers = rounds(c, node)
+    own, made, buffers = _translated(s, node, _carried(s, node, skip=target), body)
+    (inner,) = made.blocks
+    c.at(node)
+    inner.add(
+        "scf.yield", [v for n in own for v in n.passed(inner, made.after[n.name])]
+    )
+    first = [v for n in own for v in n.passed(c.b, c.variables[n.name])]
+    region = single_block(inner.operations, (*made.more, *made.inside))
+    results = c.b.add(
+        "scf.for", (*operands, *first), [v.type for v in made.inside], {}, [region]
+    )
+    _left(s, node, own, results, buffers)
+
+
+@dataclass(frozen=True, slots=True)
+class _Body:
+    """A translated body: its blocks, the carried values in the last, ``more`` values.
+
+    ``after``: the variables at its end.
+    """
+
+    blocks: tuple[OperationList, ...]
+    inside: Sequence[Value]
+    after: Variables
+    more: Sequence[Value] = ()
+
+    def passed(self, own: Sequence[Carried]) -> list[Value]:
+        """The carried values that an iteration passes to the next one."""
+        inner = self.blocks[-1]
+        return [v for n in own for v in n.passed(inner, self.after[n.name])]
+
+
+Translate = Callable[[Sequence[Carried]], _Body]
+
+
+def _translated(
+    s: Statements,
+    node: ast.For | ast.While,
+    own: list[Carried],
+    translate: Translate,
+) -> tuple[list[Carried], _Body, Variables]:
+    """The carried variables, the body, and variables that the loop has in buffers."""
+    place = s.c.source.filename, node.lineno, node.col_offset
+    names = private_arrays.candidates(s.c, node, [n.name for n in own])
+    if names and place not in s.c.buffers.carrying:
+        found = _in_buffers(s, node, own, translate, dict.fromkeys(names, place))
+        if found is not None:
+            return found
+        s.c.buffers.carrying.add(place)
+    return *_fixpoint(s, node, own, translate), {}
+
+
+def _in_buffers(
+    s: Statements,
+    node: ast.For | ast.While,
+    own: Sequence[Carried],
+    translate: Translate,
+    names: Mapping[str, object],
+) -> tuple[list[Carried], _Body, Variables] | None:
+    """The loop with these variables in buffers; None if they need references."""
+    c = s.c
+    variables, private = dict(c.variables), dict(c.private)
+    expected = dict(c.buffers.expected)
+    with c.block() as first:
+        made = {n: private_arrays.buffer(c, n, loop) for n, loop in names.items()}
+    c.variables |= made
+    c.private |= made
+    before = dict(c.buffers.expected)
+
+    def counted(own: Sequence[Carried]) -> _Body:
+        c.buffers.expected = dict(before)
+        return translate(own)
+
+    rest = [n for n in own if n.name not in names]
+    rest, body = _fixpoint(s, node, rest, counted)
+    operations = [op for block in body.blocks for op in block.operations]
+    c.private = private
+    if private_arrays.only_assigned(c, operations, body.after, made, before):
+        c.b.operations += first.operations
+        return rest, body, made
+    c.variables, c.buffers.expected = variables, expected
+    return None
+
+
+def _fixpoint(
+    s: Statements, node: ast.AST, own: list[Carried], translate: Translate
+) -> tuple[list[Carried], _Body]:
+    """The carried variables with types that hold before and after each iteration."""
+    numbers = rounds(s.c, node)
     while True:
         next(numbers)
-        saved = dict(c.variables)
-        arguments = [Value(ty, n.name, c.b.location) for n in own for ty in n.types]
-        inner, iv, after = body(arguments, own)
-        c.variables = saved
-        wider = _widened(s, node, own, after, arguments)
+        saved = dict(s.c.variables)
+        body = translate(own)
+        s.c.variables = saved
+        after = {n.name: body.after.get(n.name) for n in own}
+        wider = _widened(s, node, own, after, body.inside)
         if wider == own:
-            break
+            return own, body
         own = wider
-    c.at(node)
-    inner.add("scf.yield", [v for n in own for v in n.passed(inner, after[n.name])])
-    first = [v for n in own for v in n.passed(c.b, c.variables[n.name])]
-    region = single_block(inner.operations, (iv, *arguments))
-    results = c.b.add(
-        "scf.for", (*operands, *first), [v.type for v in arguments], {}, [region]
-    )
-    _left(s, node, own, results)
 
 
 def _known_items(s: Statements, node: ast.For) -> tuple[Bound, ...] | None:
@@ -153,36 +233,34 @@ def _trips(s: Statements, start: Scalar, stop: Scalar, step: Scalar) -> Scalar:
 def repeat(s: Statements, node: ast.While) -> None:
     """``scf.while``."""
     c = s.c
-    own = _carried(s, node)
-    numbers = rounds(c, node)
-    while True:
-        next(numbers)
-        saved = dict(c.variables)
+
+    def body(own: Sequence[Carried]) -> _Body:
         asked = [Value(ty, n.name, c.b.location) for n in own for ty in n.types]
+        saved = dict(c.variables)
         with c.block() as test:
             _received(s, own, asked)
             holds = condition(c, node.test).ssa(test)
-        c.variables = dict(saved)
+        c.variables = saved
         inside = [v.renewed() for v in asked]
         with c.block() as inner:
             _received(s, own, inside)
             s.block(node.body)
-            after = {n.name: c.variables.get(n.name) for n in own}
-        c.variables = saved
-        wider = _widened(s, node, own, after, inside)
-        if wider == own:
-            break
-        own = wider
+            return _Body((test, inner), inside, c.variables, (holds, *asked))
+
+    own, made, buffers = _translated(s, node, _carried(s, node), body)
+    test, inner = made.blocks
     c.at(node)
-    test.add("scf.condition", (holds, *asked))
-    inner.add("scf.yield", [v for n in own for v in n.passed(inner, after[n.name])])
+    test.add("scf.condition", made.more)
+    inner.add(
+        "scf.yield", [v for n in own for v in n.passed(inner, made.after[n.name])]
+    )
     first = [v for n in own for v in n.passed(c.b, c.variables[n.name])]
     regions = [
-        single_block(test.operations, asked),
-        single_block(inner.operations, inside),
+        single_block(test.operations, made.more[1:]),
+        single_block(inner.operations, made.inside),
     ]
-    results = c.b.add("scf.while", first, [v.type for v in asked], {}, regions)
-    _left(s, node, own, results)
+    results = c.b.add("scf.while", first, [v.type for v in made.inside], {}, regions)
+    _left(s, node, own, results, buffers)
 
 
 ROUNDS = 100
@@ -310,8 +388,10 @@ def _left(
     node: ast.For | ast.While,
     own: Sequence[Carried],
     values: Sequence[Value],
+    buffers: Variables,
 ) -> None:
     """The variables after a loop; others that its body assigned are undefined."""
     for name in _bound(s.c, [node]):
         s.c.variables.pop(name, None)
     _received(s, own, values)
+    s.c.variables |= buffers

@@ -16,7 +16,7 @@ from gpucodegen import errors
 from gpucodegen.ir.attributes import StringAttr
 from gpucodegen.ir.operation import Region, single_block
 from gpucodegen.passes.framework.builder import OperationList
-from gpucodegen.python import indexing, loops
+from gpucodegen.python import indexing, loops, private_arrays
 from gpucodegen.python.arrays import Array, Lazy, Part, View, assign, in_memory, lazy
 from gpucodegen.python.block_arguments import (
     Joins,
@@ -111,6 +111,10 @@ class Statements:
         value = operand(self.c, node.value)
         if len(node.targets) > 1:
             value = settled(self.c.b, value)
+        elif isinstance(node.targets[0], ast.Name):
+            value = settled(self.c.b, value)
+            if private_arrays.assigned(self.c, node.targets[0].id, value):
+                return
         for target in node.targets:
             self.bind(target, value)
 

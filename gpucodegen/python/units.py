@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from gpucodegen.dialects import func
-from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.builtin import Module, symbol_name
+from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.verifier import verify
 from gpucodegen.ir.attributes import IntegerAttr, SymbolRefAttr
 from gpucodegen.ir.operation import (
@@ -20,7 +21,7 @@ from gpucodegen.ir.operation import (
     substitute_values,
 )
 from gpucodegen.passes.framework.builder import OperationList
-from gpucodegen.python.arrays import Lazy, View, in_memory
+from gpucodegen.python.arrays import Lazy, View, assign, in_memory
 from gpucodegen.python.block_arguments import UNSET, Liveness, captured, extent_of
 from gpucodegen.python.context import Bound, Closure, Context, frozen
 from gpucodegen.python.expressions import evaluate
@@ -42,6 +43,7 @@ from gpucodegen.python.structured_control_flow import (
     Structured,
 )
 from gpucodegen.python.types import ArgumentType, ArrayType, Static, dtype_of, element
+from gpucodegen.python.written_buffers import writes
 
 
 @dataclass(slots=True)
@@ -73,27 +75,19 @@ class Unit:
         return name if name not in used else f"{name}_{number}"
 
     def _translated(self, function: Any, types: Sequence[ArgumentType]) -> Made:
-        source = read(function.py_func)
-        c = Context(source, names_of(function.py_func), self)
-        c.at(source.tree)
-        entry = c.b
-        arguments = [
-            Value(
-                t.mlir if isinstance(t, ArrayType) else element(t), name, entry.location
-            )
-            for name, t in zip(function.parameters, types, strict=True)
-            if not isinstance(t, Static)
-        ]
-        passed = iter(arguments)
-        for name, t in zip(function.parameters, types, strict=True):
-            c.variables[name] = (
-                t.value if isinstance(t, Static) else argument(entry, next(passed), t)
-            )
         top = len(self.made) == 1
-        results = _translate_body(c, source.tree)
-        described, values = _results(c, results, arguments)
+        shared: set[object] = set()
+        while True:
+            c, arguments = self._context(function, types)
+            c.buffers.carrying |= shared
+            results = _translate_body(c, c.source.tree)
+            described, values = _results(c, results, arguments)
+            c.b.add("func.return", values)
+            found = c.buffers.shared(c.b.operations)
+            if not found:
+                break
+            shared |= found
         symbol = self._symbol(function.py_func.__name__)
-        c.b.add("func.return", values)
         returned = [v.type for v in values]
         self.operations.append(
             func.func(
@@ -102,10 +96,31 @@ class Unit:
                 returned,
                 tidy(c.b.operations),
                 "public" if top else "private",
-                location=source.location(source.tree),
+                location=c.source.location(c.source.tree),
             )
         )
         return Made(symbol, described, tuple(returned))
+
+    def _context(
+        self, function: Any, types: Sequence[ArgumentType]
+    ) -> tuple[Context, list[Value]]:
+        """The context at the beginning of a function, and its MLIR arguments."""
+        source = read(function.py_func)
+        c = Context(source, names_of(function.py_func), self)
+        c.at(source.tree)
+        arguments = [
+            Value(
+                t.mlir if isinstance(t, ArrayType) else element(t), name, c.b.location
+            )
+            for name, t in zip(function.parameters, types, strict=True)
+            if not isinstance(t, Static)
+        ]
+        passed = iter(arguments)
+        for name, t in zip(function.parameters, types, strict=True):
+            c.variables[name] = (
+                t.value if isinstance(t, Static) else argument(c.b, next(passed), t)
+            )
+        return c, arguments
 
     def call(
         self, c: Context, node: ast.Call, callee: Any, arguments: list[Bound]
@@ -127,7 +142,31 @@ class Unit:
         target = {"callee": SymbolRefAttr((made.symbol,))}
         given = iter(c.b.add("func.call", operands, made.types, target))
         parts = [_received(c.b, r, given, values) for r in leaves(made.results)]
+        self._write_back(c, node, made, arguments, operands)
         return rebuilt(made.results, iter(parts))
+
+    def _write_back(
+        self,
+        c: Context,
+        node: ast.Call,
+        made: Made,
+        arguments: Sequence[Bound],
+        operands: Sequence[Value],
+    ) -> None:
+        """Store what a callee wrote to copies of transposes and the like."""
+        callee = next(op for op in self.operations if symbol_name(op) == made.symbol)
+        (body,) = Function(callee).blocks
+        passed = [a for a in arguments if isinstance(a, Scalar | View | Lazy)]
+        for value, parameter, operand in zip(
+            passed, body.arguments, operands, strict=True
+        ):
+            is_copy = isinstance(value, Lazy) and value.plain is not None
+            if is_copy and writes(body.operations, parameter):
+                if not value.is_writable:
+                    hint = "Pass a copy"
+                    raise c.wrong(node, f"`{made.symbol}`", [value], hint)
+                view = View(operand, value.dtype, value.extents, frozenset([operand]))
+                assign(c.b, view, value)
 
     def inline(
         self,
@@ -159,7 +198,7 @@ class Unit:
                 source, filename=outer.filename, text=outer.text, place=place
             )
         outside = {} if callee.around is None else callee.around.variables
-        inner = Context(source, callee.names, self, c.b, {**outside})
+        inner = Context(source, callee.names, self, c.b, {**outside}, c.buffers)
         for name, value in bound.arguments.items():
             inner.variables[name] = kept(c.b, frozen(value))
         self.depth += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from copy import deepcopy
 from typing import Any
 
@@ -119,4 +120,99 @@ def test_assignments_to_a_part_of_the_same_array_need_no_memory():
     ours = deepcopy(arguments)
     function(*arguments)
     gcg.jit(target="cpu")(function)(*ours)
+    same(ours, arguments, 1e-12)
+
+
+BOUND_ANEW = [
+    "x = x + 1",
+    "x = x * y + x",
+    "x = x @ y",
+    "x = x.T + x",
+    "x = x[::-1] - y",
+    "x = np.where(x > 4, x, y)",
+    "old = x; x = x + 1; y = old + y",
+    "x = x + 1; old = x; y = old + y",
+    "x, y = x + 1, x * 2",
+    "x, y = y, x + y",
+    "y = x; x = x + 1",
+    "x = y; y = y + 1",
+    "x = x + 1; x[0] = 7.0",
+    "x[0] = 7.0; x = x + 1",
+    "x = x + 1; x += y",
+    "old = x.T; x = x + 1; y = y + old",
+    "y = x[0] + y; x = y * 2",
+    "x = x.copy()",
+    "x = x.astype(np.float64)",
+    "x = np.diag(x[0]) + x",
+    "z = x * 2; x = z; z[0] = 1.0",
+    "z = x * 2; z[0] = 1.0; x = z",
+    "x = x + 1\n        if x[0, 0] > 2: break",
+    "x = x + 1\n        if x[0, 0] > 2: y = y * x",
+    "x = y * 2\n        for j in range(2): x = x + j; y = y - x",
+    "z = y + i\n        for j in range(i): z = z * 2; x = x + z",
+    "for j in range(2): x = x + y\n        y = x",
+]
+BEHIND = ["", "x[0, 0] = 9.0", "y[1] = 9.0", "x += y", "z = x; z[2] = 3.0; x = x + 1"]
+
+
+@pytest.mark.cases(
+    ("behind", "count", "target"),
+    [
+        *[(behind, count, "interp") for behind in BEHIND for count in (0, 1, 3)],
+        *[("", 3, "cpu"), (BEHIND[-1], 3, "sim")],
+    ],
+)
+@pytest.mark.cases("text", BOUND_ANEW)
+@pytest.mark.sampled(19)
+def test_arrays_that_a_loop_binds_anew(text: str, behind: str, count: int, target: str):
+    """Also without an iteration, and where the arrays are changed behind the loop."""
+    function = function_of(
+        f"def f(x, y, n):\n    for i in range(n):\n        {text}\n"
+        f"    {behind or 'pass'}\n    return x.copy(), y.copy()\n"
+    )
+    arguments = np.arange(9.0).reshape(3, 3), np.eye(3) + 0.5, count
+    ours = deepcopy(arguments)
+    expected = function(*arguments)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", errors.CodegenWarning)
+        found = gcg.jit(target=target)(function)(*ours)
+    same(found, expected, 1e-12)
+    same(ours[:2], arguments[:2], 1e-12)
+
+
+@pytest.mark.cases("text", ["x = x + y", "x = x * y\n        if x[0, 0] > 9: break"])
+def test_such_loops_carry_no_array(text: str):
+    function = function_of(
+        f"def f(x, y, n):\n    for i in range(n):\n        {text}\n    return x\n"
+    )
+    made = gcg.jit(target="cpu")(function)
+    arguments = np.ones((3, 3)), np.ones((3, 3)), 4
+    loops = [line for line in made.mlir(*arguments).splitlines() if "scf." in line]
+    assert not any("memref" in line for line in loops)
+    assert made.source(*arguments).count("rt.launch") == 1
+
+
+CALLED = """
+@gcg.jit
+def add(a, by):
+    a += by
+
+@gcg.jit
+def total(a):
+    return a.sum()
+
+def f(x):
+    add(x.T[:2], 1.0)
+    add(x[None, 1], 2.0)
+    return total(x.T), x.copy()
+"""
+
+
+@pytest.mark.cases("target", ["cpu", "sim"])
+def test_functions_that_are_called_write_to_transposes(target: str):
+    plain = CALLED.replace("@gcg.jit\n", "")
+    arguments = (np.arange(9.0).reshape(3, 3),)
+    ours = deepcopy(arguments)
+    expected = function_of(plain)(*arguments)
+    same(gcg.jit(target=target)(function_of(CALLED))(*ours), expected, 1e-12)
     same(ours, arguments, 1e-12)

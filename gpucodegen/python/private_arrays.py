@@ -1,0 +1,121 @@
+"""Arrays that a loop binds anew in each iteration, in one buffer of their own.
+
+    for k in range(n):                       X[...] = x
+        x = x + a * p              =>        for k in range(n):
+                                                 X[...] = X + a * p      # x is X
+
+The loop carries no array then, so it can be compiled as a whole.  This is right iff
+
+- each iteration binds the variable to a new array of the same shape and dtype, while
+  nothing else refers to its old one (`assigned`), and
+- nothing else writes to the buffer, in the loop or behind it (`written_buffers`), for
+  Python would write to the array that the variable had before the first iteration, or
+  to one that has another name.
+
+Where one of both does not hold, the loop is translated again and carries references.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+
+from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.python.arrays import Lazy, View, assign, copied
+from gpucodegen.python.context import Bound, Context
+from gpucodegen.python.results import leaves
+from gpucodegen.python.scalars import same
+from gpucodegen.python.written_buffers import writes
+
+
+def candidates(
+    c: Context, node: ast.For | ast.While, names: Sequence[str]
+) -> list[str]:
+    """Variables with arrays that a loop binds by plain assignments only."""
+    plain: list[str] = []
+    stored: list[str] = []
+    for statement in node.body:
+        for inner in ast.walk(statement):
+            if isinstance(inner, ast.Assign) and len(inner.targets) == 1:
+                target = inner.targets[0]
+                plain += [target.id] if isinstance(target, ast.Name) else []
+            elif isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store):
+                stored.append(inner.id)
+    return [
+        name
+        for name in names
+        if isinstance(c.variables[name], View)
+        and 0 < plain.count(name) == stored.count(name)
+    ]
+
+
+def buffer(c: Context, name: str, loop: object) -> View:
+    """A buffer with the elements of a variable: that of a loop around, or a copy."""
+    view = c.variables[name]
+    if c.private.get(name) is view and not _is_shared(c, name, view):
+        return view
+    made = copied(c.b, view)
+    c.buffers.expected[made.memory] = 1
+    c.buffers.loops[made.memory] = loop
+    return made
+
+
+def assigned(c: Context, name: str, value: Bound) -> bool:
+    """Whether an assignment to a variable was done in its buffer.
+
+    The value must be new: computed, or a buffer allocated for it in this block.
+    """
+    view = c.private.get(name)
+    if view is None or c.variables.get(name) is not view or value is view:
+        return value is view and view is not None
+    if not isinstance(value, View | Lazy) or value.dtype != view.dtype:
+        return False
+    is_new = isinstance(value, Lazy) and value.plain is None
+    if isinstance(value, View):
+        made = (op.result for op in c.b.operations if op.name == "memref.alloc")
+        is_new = value.memory in made and not _is_shared(c, "", value)
+    if not is_new or not same(value.extents, view.extents):
+        return False
+    if _is_shared(c, name, view):
+        return False
+    assign(c.b, value, view)
+    c.buffers.expected[view.memory] += 1
+    return True
+
+
+def _is_shared(c: Context, name: str, view: View) -> bool:
+    """Whether a variable of another name may refer to an array's memory."""
+    return any(
+        not view.roots.isdisjoint(_roots(leaf))
+        for other, value in c.variables.items()
+        if other != name
+        for leaf in leaves(value)
+    )
+
+
+def _roots(leaf: Bound) -> frozenset[object]:
+    if isinstance(leaf, View):
+        return leaf.roots
+    reads = leaf.reads if isinstance(leaf, Lazy) else ()
+    views = (read.view for read in reads if read.view is not None)
+    return frozenset[object]().union(*(view.roots for view in views))
+
+
+def only_assigned(
+    c: Context,
+    operations: Sequence[Operation],
+    after: Mapping[str, Bound],
+    buffers: Mapping[str, View],
+    before: Mapping[Value, int],
+) -> bool:
+    """Whether an iteration leaves each variable in its buffer, and assigns it only.
+
+    ``before``: the expected writes when the iteration began.
+    """
+    expected = c.buffers.expected
+    return all(
+        after.get(name) is view
+        and writes(operations, view.memory)
+        == expected[view.memory] - before[view.memory]
+        for name, view in buffers.items()
+    )
