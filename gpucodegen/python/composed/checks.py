@@ -33,6 +33,16 @@ def is_one(extent: Any) -> bool:
     return extent == 1
 
 
+def spread(row: Any, axis: int, rank: int) -> Any:
+    """A vector along one axis of an array of a rank.
+
+    >>> import numpy as np
+    >>> spread(np.ones(3), 1, 3).shape
+    (1, 3, 1)
+    """
+    return row[(None,) * axis + (slice(None),) + (None,) * (rank - axis - 1)]
+
+
 def along(axis: int, entry: Any) -> Any:
     """The subscript that selects along one axis.
 

@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from gpucodegen.python.composed.checks import spread
+
 
 def kron(a: Any, b: Any) -> Any:
     a, b = np.asarray(a), np.asarray(b)
@@ -67,6 +69,20 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return np.sum(diagonal(a, offset, axis1, axis2), -1)
 
 
+def diag(v: Any, k: int = 0) -> Any:
+    v = np.asarray(v)
+    if v.ndim == 2:
+        return diagonal(v, k)
+    if v.ndim != 1:
+        raise TypeError("`diag` of this rank", "Give a vector or a matrix")
+    down, right = max(-k, 0), max(k, 0)
+    size = len(v) + down + right
+    made = np.zeros((size, size), v.dtype)
+    for i in range(len(v)):
+        made[i + down, i + right] = v[i]
+    return made
+
+
 def fill_diagonal(a: Any, val: Any) -> None:
     if a.ndim != 2:
         raise TypeError("`fill_diagonal` of no matrix", "Write a loop")
@@ -74,6 +90,43 @@ def fill_diagonal(a: Any, val: Any) -> None:
     values = np.broadcast_to(np.asarray(val), (count,)) if np.ndim(val) == 0 else val
     for i in range(count):
         a[i, i] = values[i]
+
+
+def hstack(tup: Any) -> Any:
+    parts = tuple([np.atleast_1d(part) for part in tup])
+    return np.concatenate(parts, min(1, parts[0].ndim - 1))
+
+
+def vstack(tup: Any) -> Any:
+    return np.concatenate(tuple([np.atleast_2d(part) for part in tup]), 0)
+
+
+def column_stack(tup: Any) -> Any:
+    parts = [np.atleast_1d(part) for part in tup]
+    return np.concatenate([p[:, None] if p.ndim == 1 else p for p in parts], 1)
+
+
+def append(arr: Any, values: Any, axis: Any = None) -> Any:
+    if axis is None:
+        arr, values, axis = (*(np.ravel(atleast_1d(part)) for part in (arr, values)), 0)
+    return np.concatenate((arr, values), axis)
+
+
+def outer(a: Any, b: Any) -> Any:
+    return np.multiply.outer(np.ravel(a), np.ravel(b))
+
+
+def flatnonzero(a: Any) -> Any:
+    return np.nonzero(np.ravel(a))[0]
+
+
+def meshgrid(*xi: Any, indexing: str = "xy", sparse: bool = False) -> Any:
+    rank, turned = len(xi), indexing == "xy"
+    places = [1 - d if turned and d < 2 and rank > 1 else d for d in tuple(range(rank))]
+    parts = [spread(x, d, rank) for d, x in zip(places, xi, strict=True)]
+    if sparse:
+        return tuple(parts)
+    return tuple([np.copy(part) for part in broadcast_arrays(*parts)])
 
 
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
@@ -84,14 +137,8 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
 
 
 def _places(shape: Any, dtype: Any) -> Any:
-    return tuple(
-        [
-            np.arange(n, dtype=dtype).reshape(
-                (1,) * d + (n,) + (1,) * (len(shape) - d - 1)
-            )
-            for d, n in enumerate(shape)
-        ]
-    )
+    rows = [np.arange(n, dtype=dtype) for n in shape]
+    return tuple([spread(row, d, len(shape)) for d, row in enumerate(rows)])
 
 
 def fromfunction(function: Any, shape: Any, *, dtype: Any = float) -> Any:

@@ -351,13 +351,6 @@ def _arrays(c: Context, node: ast.AST, arrays: Bound) -> list[Any]:
     return [number_or_array(c, node, part) for part in arrays]
 
 
-def _with_rank(array: Any, rank: int) -> Lazy:
-    """An array with extents of 1 before it, as NumPy's ``atleast_1d`` and ``2d``."""
-    whole = lazy(array)
-    extents = (known(1),) * max(0, rank - len(whole.extents)) + whole.extents
-    return stretched(whole, extents)
-
-
 def _concatenated(
     c: Context, node: ast.AST, arrays: Bound, axis: Bound = None
 ) -> Bound:
@@ -376,39 +369,6 @@ def with_axes_at(c: Context, node: ast.AST, array: Any, axis: Bound) -> Array:
     if isinstance(array, Scalar):
         return stretched(lazy(array), (known(1),))
     return _expanded(c, node, array, axis)
-
-
-def _side_by_side(c: Context, node: ast.AST, arrays: Bound) -> Bound:
-    """``hstack``."""
-    wholes = [_with_rank(part, 1) for part in _arrays(c, node, arrays)]
-    return joined(c, node, wholes, known(min(1, len(wholes[0].extents) - 1)))
-
-
-def _on_top(c: Context, node: ast.AST, arrays: Bound) -> Bound:
-    """``vstack``."""
-    wholes = [_with_rank(part, 2) for part in _arrays(c, node, arrays)]
-    return joined(c, node, wholes, known(0))
-
-
-def _columns(c: Context, node: ast.AST, arrays: Bound) -> Bound:
-    """``column_stack``."""
-    wholes = [
-        _with_rank(part, 2).permuted((1, 0))
-        if len(lazy(part).extents) < 2
-        else lazy(part)
-        for part in _arrays(c, node, arrays)
-    ]
-    return joined(c, node, wholes, known(1))
-
-
-def _appended(
-    c: Context, node: ast.AST, array: Bound, values: Bound, axis: Bound = None
-) -> Bound:
-    given = [number_or_array(c, node, part) for part in (array, values)]
-    if axis is not None:
-        return joined(c, node, given, axis)
-    flat = [raveled(c, node, _with_rank(part, 1)) for part in given]
-    return joined(c, node, flat, known(0))
 
 
 def _padded(
@@ -499,10 +459,6 @@ FUNCTIONS: dict[Any, Rule] = {
     np.tile: _tiled,
     np.concatenate: _concatenated,
     np.stack: _stacked,
-    np.hstack: _side_by_side,
-    np.vstack: _on_top,
-    np.column_stack: _columns,
-    np.append: _appended,
     np.pad: _padded,
     np.array: _converted,
     np.asarray: _unchanged,
