@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from gpucodegen import errors
 from gpucodegen.python.results import is_tuple
 
 NAMES = ("v", "w", "m", "t", "s", "i", "b")
@@ -205,3 +206,20 @@ def test_functions(case: tuple[str, str]):
 @pytest.mark.cases("family", list(FAMILIES), parts=4)
 def test_functions_on_the_emulated_gpu(family: str):
     check(family, arrays("f8"), "sim")
+
+
+WRONG = {
+    "np.cross(m, m)": "vectors of 3",
+    "np.bincount(i - 9)": "no negative numbers",
+    "np.split(v, 4)": "equal parts",
+    "np.choose(i, (v[:4], 1))": "invalid entry",
+    "np.linalg.lstsq(m, v)": "Incompatible dimensions",
+}
+
+
+def test_what_numpy_refuses_at_a_call_ends_it():
+    given = arrays("f8")
+    for text, said in WRONG.items():
+        compiled = gcg.jit(target="cpu")(function_of([text]))
+        with pytest.raises(errors.AssertionFailed, match=said):
+            compiled(*given.values())

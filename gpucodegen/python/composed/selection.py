@@ -77,6 +77,8 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
         starts, ends = (0, *ends), (*ends, n)
     else:
         count = constant(indices_or_sections, "the number of parts")
+        if count < 1:
+            raise TypeError("a split into no parts", "Give a number of parts")
         size, rest = n // count, n % count
         firsts = tuple([k * size + min(k, rest) for k in tuple(range(count + 1))])
         starts, ends = firsts[:-1], firsts[1:]
