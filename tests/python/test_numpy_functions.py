@@ -95,7 +95,10 @@ FAMILIES = {
     " np.hsplit(m, 2); np.vsplit(m, [1]); np.indices((2, 3));"
     " np.indices((2, 3), sparse=True); np.fromfunction(lambda x, y: x * 2 + y, (3, 4));"
     " np.fromfunction(lambda x, y: x == y, (2, 2), dtype=int); np.atleast_1d(v);"
-    " np.atleast_2d(v); np.broadcast_arrays(v, m); np.rot90(m); np.rollaxis(t, 2);"
+    " np.atleast_2d(v); np.pad(m, 2); np.pad(v, (1, 9), 'reflect');"
+    " np.pad(m, ((1, 2), (0, 3)), 'edge'); np.pad(m, 5, mode='wrap');"
+    " np.pad(v, (8,), 'symmetric'); np.pad(m, (1, 2), constant_values=3);"
+    " np.broadcast_arrays(v, m); np.rot90(m); np.rollaxis(t, 2);"
     " np.roll(m, 1); np.dstack((m, m)); np.triu_indices(3); np.vander(v, 3)",
     "fourier": "np.fft.fft(v); np.fft.ifft(v); np.fft.rfft(v); np.fft.irfft(v);"
     " np.fft.fft2(m); np.fft.fft(m, axis=0); np.fft.fft(v, n=4); np.fft.rfft(m, 4, 1);"

@@ -83,6 +83,45 @@ def diag(v: Any, k: int = 0) -> Any:
     return made
 
 
+def pad(
+    array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
+) -> Any:
+    a = np.asarray(array)
+    widths = _widths(pad_width, a.ndim)
+    if mode == "constant":
+        pairs = tuple(zip(a.shape, widths, strict=True))
+        made = np.empty(tuple([n + low + high for n, (low, high) in pairs]), a.dtype)
+        made[...] = constant_values
+        made[tuple([slice(low, low + n) for n, (low, _) in pairs])] = a
+        return made
+    for d, (low, high) in enumerate(widths):
+        n = a.shape[d]
+        a = np.take(a, _mirrored(np.arange(-low, n + high), n, mode), d)
+    return a
+
+
+def _widths(given: Any, rank: int) -> Any:
+    if np.ndim(given) == 0:
+        return ((given, given),) * rank
+    if np.ndim(given) == 1:
+        return ((given[0], given[-1]),) * rank
+    if len(given) not in (1, rank) or len(given[0]) != 2:
+        raise TypeError("these widths", "Give a pair for each axis")
+    return given * rank if len(given) == 1 else given
+
+
+def _mirrored(places: Any, n: Any, mode: str) -> Any:
+    if mode == "edge":
+        return np.clip(places, 0, n - 1)
+    if mode == "wrap":
+        return places % n
+    if mode == "reflect":
+        return np.abs((places + n - 1) % (2 * n - 2) - (n - 1))
+    if mode == "symmetric":
+        return np.minimum(places % (2 * n), 2 * n - 1 - places % (2 * n))
+    raise TypeError("the mode of `pad`", "Use constant, edge, wrap or reflect")
+
+
 def fill_diagonal(a: Any, val: Any) -> None:
     if a.ndim != 2:
         raise TypeError("`fill_diagonal` of no matrix", "Write a loop")

@@ -22,7 +22,6 @@ from gpucodegen.python.arrays import (
     assign,
     composed,
     copied,
-    fill,
     in_memory,
     lazy,
     positions,
@@ -35,10 +34,8 @@ from gpucodegen.python.functions.arguments import (
     array_of,
     axes_given,
     axis_given,
-    constant_given,
     dtype_given,
     integer_given,
-    number_given,
     shape_given,
 )
 from gpucodegen.python.indexing import Part, viewed, with_axes
@@ -371,49 +368,6 @@ def with_axes_at(c: Context, node: ast.AST, array: Any, axis: Bound) -> Array:
     return _expanded(c, node, array, axis)
 
 
-def _padded(
-    c: Context,
-    node: ast.AST,
-    array: Bound,
-    pad_width: Bound,
-    mode: Bound = "constant",
-    *,
-    constant_values: Bound = None,
-) -> Bound:
-    whole = lazy(array_given(c, node, array))
-    if constant_given(c, node, mode, "mode=") != "constant":
-        raise c.refuse(node, "this mode of `pad`", "Pad with a constant")
-    rank = len(whole.extents)
-    pairs = _widths(c, node, pad_width, rank)
-    total = [
-        integers(c.b, "add", e, integers(c.b, "add", low, high))
-        for e, (low, high) in zip(whole.extents, pairs, strict=True)
-    ]
-    made = allocated(c.b, whole.dtype, tuple(total))
-    number = known(0) if constant_values is None else constant_values
-    fill(c.b, made, number_given(c, node, number))
-    parts = [Part(low, e, 1) for (low, _), e in zip(pairs, whole.extents, strict=True)]
-    assign(c.b, whole, viewed(c, made, parts))
-    return made
-
-
-def _widths(c: Context, node: ast.AST, given: Bound, rank: int) -> list[Any]:
-    def width(value: Bound) -> Scalar:
-        return integer_given(c, node, value, "a width")
-
-    if not is_tuple(given):
-        return [(width(given), width(given))] * rank
-    if not any(is_tuple(part) for part in given):
-        if len(given) == 1:
-            given = (given[0], given[0])
-        if len(given) == 2:
-            return [(width(given[0]), width(given[1]))] * rank
-    elif len(given) in (1, rank) and all(is_tuple(p) and len(p) == 2 for p in given):
-        pairs = [(width(low), width(high)) for low, high in given]
-        return pairs * (rank if len(pairs) == 1 else 1)
-    raise c.refuse(node, "these widths", "Give a pair for each axis")
-
-
 def _converted(
     c: Context, node: ast.AST, value: Bound, dtype: Bound = None, *, copy: Bound = None
 ) -> Bound:
@@ -459,7 +413,6 @@ FUNCTIONS: dict[Any, Rule] = {
     np.tile: _tiled,
     np.concatenate: _concatenated,
     np.stack: _stacked,
-    np.pad: _padded,
     np.array: _converted,
     np.asarray: _unchanged,
 }
