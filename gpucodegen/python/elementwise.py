@@ -562,6 +562,8 @@ _NAMES: dict[np.ufunc, str] = {
     np.negative: "neg",
     np.positive: "pos",
     np.logical_not: "not_",
+    np.logical_and: "and_",
+    np.logical_or: "or_",
     np.bitwise_and: "and_",
     np.bitwise_or: "or_",
     np.bitwise_xor: "xor",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,24 +51,21 @@ def length(c: Context, node: ast.AST, value: Bound) -> Scalar:
             for part in value.parts
             if not isinstance(part, Range) or part.count is not None
         ]
-        return _extreme(c, np.minimum, ends)
+        found, *others = {end.mixed(): end for end in ends}.values()
+        for other in others:
+            found = apply(c.b, np.minimum, [found, other])
+        return found
     if isinstance(value, View | Lazy) and value.extents:
         return value.extents[0]
     hint = "Ask an array of at least one dimension, a range or a tuple"
     raise c.wrong(node, "`len`", [value], hint)
 
 
-def _extreme(c: Context, ufunc: np.ufunc, values: Sequence[Scalar]) -> Scalar:
-    """The smallest or largest of indices; constants fold."""
-    pick = min if ufunc is np.minimum else max
-    constants = [v.constant for v in values if v.value is None]
-    rest = list({v.value: v for v in values if v.value is not None}.values())
-    if constants and (not rest or (pick is min and not min(constants))):
-        return known(pick(constants))
-    found, *others = rest + [known(pick(constants)) for _ in constants[:1]]
-    for other in others:
-        found = apply(c.b, ufunc, [found, other])
-    return found
+def _length(c: Context, node: ast.AST, value: Bound) -> Bound:
+    """``len``; the number of a range may be negative in a loop."""
+    found = length(c, node, value)
+    is_range = isinstance(value, Range)
+    return apply(c.b, np.maximum, [found, known(0)]) if is_range else found
 
 
 def item(c: Context, node: ast.AST, value: Bound, index: Scalar) -> Bound:
@@ -120,7 +117,7 @@ def _range(c: Context, node: ast.AST, *ends: Bound) -> Bound:
     size = known(abs(step.constant))
     more = integers(c.b, "add", rest, known(size.constant - 1))
     count = integers(c.b, "floordiv", more, size)
-    return Range(start, step, _extreme(c, np.maximum, [count, known(0)]))
+    return Range(start, step, count)
 
 
 def _zipped(c: Context, node: ast.AST, *values: Bound, strict: Bound = None) -> Bound:
@@ -174,7 +171,8 @@ def _as_tuple(c: Context, node: ast.AST, value: Bound = ()) -> Bound:
 
 
 FUNCTIONS: dict[Any, Rule] = {
-    len: length,
+    len: _length,
+    length: length,
     range: _range,
     zip: _zipped,
     enumerate: _enumerated,

@@ -25,6 +25,7 @@ from gpucodegen.python.arrays import Lazy, View, assign, in_memory
 from gpucodegen.python.block_arguments import UNSET, Liveness, captured, extent_of
 from gpucodegen.python.context import Bound, Closure, Context, frozen
 from gpucodegen.python.expressions import evaluate
+from gpucodegen.python.iterables import length
 from gpucodegen.python.results import (
     ArrayResult,
     Given,
@@ -232,7 +233,7 @@ def _translate_body(c: Context, tree: ast.FunctionDef | ast.Lambda) -> Bound:
     live = Liveness(captured(body))
     live.before(body, frozenset([RESULT]))
     c.variables[RESULT] = None
-    c.variables |= {UNSET_NAME: UNSET, LENGTH: len}
+    c.variables |= {UNSET_NAME: UNSET, LENGTH: length}
     Statements(c, live).block(body)
     if RESULT not in c.variables:
         hint = "End every way through the function with `return` of a value"

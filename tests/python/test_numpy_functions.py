@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from gpucodegen import errors
 from gpucodegen.python.results import is_tuple
 
 NAMES = ("v", "w", "m", "t", "s", "i", "b")
@@ -94,7 +95,10 @@ FAMILIES = {
     " np.hsplit(m, 2); np.vsplit(m, [1]); np.indices((2, 3));"
     " np.indices((2, 3), sparse=True); np.fromfunction(lambda x, y: x * 2 + y, (3, 4));"
     " np.fromfunction(lambda x, y: x == y, (2, 2), dtype=int); np.atleast_1d(v);"
-    " np.atleast_2d(v); np.broadcast_arrays(v, m); np.rot90(m); np.rollaxis(t, 2);"
+    " np.atleast_2d(v); np.pad(m, 2); np.pad(v, (1, 9), 'reflect');"
+    " np.pad(m, ((1, 2), (0, 3)), 'edge'); np.pad(m, 5, mode='wrap');"
+    " np.pad(v, (8,), 'symmetric'); np.pad(m, (1, 2), constant_values=3);"
+    " np.broadcast_arrays(v, m); np.rot90(m); np.rollaxis(t, 2);"
     " np.roll(m, 1); np.dstack((m, m)); np.triu_indices(3); np.vander(v, 3)",
     "fourier": "np.fft.fft(v); np.fft.ifft(v); np.fft.rfft(v); np.fft.irfft(v);"
     " np.fft.fft2(m); np.fft.fft(m, axis=0); np.fft.fft(v, n=4); np.fft.rfft(m, 4, 1);"
@@ -205,3 +209,20 @@ def test_functions(case: tuple[str, str]):
 @pytest.mark.cases("family", list(FAMILIES), parts=4)
 def test_functions_on_the_emulated_gpu(family: str):
     check(family, arrays("f8"), "sim")
+
+
+WRONG = {
+    "np.cross(m, m)": "vectors of 3",
+    "np.bincount(i - 9)": "no negative numbers",
+    "np.split(v, 4)": "equal parts",
+    "np.choose(i, (v[:4], 1))": "invalid entry",
+    "np.linalg.lstsq(m, v)": "Incompatible dimensions",
+}
+
+
+def test_what_numpy_refuses_at_a_call_ends_it():
+    given = arrays("f8")
+    for text, said in WRONG.items():
+        compiled = gcg.jit(target="cpu")(function_of([text]))
+        with pytest.raises(errors.AssertionFailed, match=said):
+            compiled(*given.values())

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.python.composed.checks import along, axis_of, constant
+from gpucodegen.python.composed.checks import along, axis_of, constant, spread
 
 
 def round(a: Any, decimals: int = 0) -> Any:  # NumPy scales, rounds and scales back
@@ -92,8 +92,7 @@ def _slope(f: Any, h: Any, axis: int, edge_order: int) -> Any:
     one, two, begin, end = h, h, (h, h), (h, h)
     if np.ndim(h) > 0:
         steps = diff(h)
-        row = (1,) * axis + (n - 2,) + (1,) * (f.ndim - axis - 1)
-        one, two = steps[: n - 2].reshape(row), steps[1 : n - 1].reshape(row)
+        one, two = (spread(x, axis, f.ndim) for x in (steps[: n - 2], steps[1 : n - 1]))
         begin, end = (
             (steps[0], steps[edge_order - 1]),
             (steps[n - 1 - edge_order], steps[n - 2]),
@@ -132,8 +131,7 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     if x is None:
         return np.sum(dx * both / 2.0, axis)
     if x.ndim == 1:
-        row = (1,) * axis + (count,) + (1,) * (y.ndim - axis - 1)
-        return np.sum(diff(x).reshape(row) * both / 2.0, axis)
+        return np.sum(spread(diff(x), axis, y.ndim) * both / 2.0, axis)
     return np.sum(diff(x, axis=axis) * both / 2.0, axis)
 
 

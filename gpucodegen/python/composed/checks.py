@@ -33,6 +33,16 @@ def is_one(extent: Any) -> bool:
     return extent == 1
 
 
+def spread(row: Any, axis: int, rank: int) -> Any:
+    """A vector along one axis of an array of a rank.
+
+    >>> import numpy as np
+    >>> spread(np.ones(3), 1, 3).shape
+    (1, 3, 1)
+    """
+    return row[(None,) * axis + (slice(None),) + (None,) * (rank - axis - 1)]
+
+
 def along(axis: int, entry: Any) -> Any:
     """The subscript that selects along one axis.
 
@@ -40,3 +50,13 @@ def along(axis: int, entry: Any) -> Any:
     (slice(None, None, None), 5)
     """
     return (slice(None),) * axis + (entry,)
+
+
+def last_diagonal(squares: Any) -> Any:
+    """The elements ``[.., i, i]`` of an array whose last two extents are equal: a view.
+
+    >>> import numpy as np
+    >>> last_diagonal(np.arange(4).reshape(2, 2))
+    array([0, 3])
+    """
+    return squares.diagonal(axis1=-2, axis2=-1)

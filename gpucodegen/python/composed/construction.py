@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from gpucodegen.python.composed.checks import last_diagonal, spread
+
 
 def kron(a: Any, b: Any) -> Any:
     a, b = np.asarray(a), np.asarray(b)
@@ -59,12 +61,64 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     moved = np.moveaxis(np.asarray(a), (axis1, axis2), (-2, -1))
     down, right = max(-offset, 0), max(offset, 0)
     count = max(min(moved.shape[-2] - down, moved.shape[-1] - right), 0)
-    places = np.arange(count)
-    return moved[..., places + down, places + right]
+    return last_diagonal(moved[..., down : down + count, right : right + count])
 
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return np.sum(diagonal(a, offset, axis1, axis2), -1)
+
+
+def diag(v: Any, k: int = 0) -> Any:
+    v = np.asarray(v)
+    if v.ndim == 2:
+        return diagonal(v, k)
+    if v.ndim != 1:
+        raise TypeError("`diag` of this rank", "Give a vector or a matrix")
+    down, right = max(-k, 0), max(k, 0)
+    size = len(v) + down + right
+    made = np.zeros((size, size), v.dtype)
+    for i in range(len(v)):
+        made[i + down, i + right] = v[i]
+    return made
+
+
+def pad(
+    array: Any, pad_width: Any, mode: str = "constant", constant_values: Any = 0
+) -> Any:
+    a = np.asarray(array)
+    widths = _widths(pad_width, a.ndim)
+    if mode == "constant":
+        pairs = tuple(zip(a.shape, widths, strict=True))
+        made = np.empty(tuple([n + low + high for n, (low, high) in pairs]), a.dtype)
+        made[...] = constant_values
+        made[tuple([slice(low, low + n) for n, (low, _) in pairs])] = a
+        return made
+    for d, (low, high) in enumerate(widths):
+        n = a.shape[d]
+        a = np.take(a, _mirrored(np.arange(-low, n + high), n, mode), d)
+    return a
+
+
+def _widths(given: Any, rank: int) -> Any:
+    if np.ndim(given) == 0:
+        return ((given, given),) * rank
+    if np.ndim(given) == 1:
+        return ((given[0], given[-1]),) * rank
+    if len(given) not in (1, rank) or len(given[0]) != 2:
+        raise TypeError("these widths", "Give a pair for each axis")
+    return given * rank if len(given) == 1 else given
+
+
+def _mirrored(places: Any, n: Any, mode: str) -> Any:
+    if mode == "edge":
+        return np.clip(places, 0, n - 1)
+    if mode == "wrap":
+        return places % n
+    if mode == "reflect":
+        return np.abs((places + n - 1) % (2 * n - 2) - (n - 1))
+    if mode == "symmetric":
+        return np.minimum(places % (2 * n), 2 * n - 1 - places % (2 * n))
+    raise TypeError("the mode of `pad`", "Use constant, edge, wrap or reflect")
 
 
 def fill_diagonal(a: Any, val: Any) -> None:
@@ -76,6 +130,43 @@ def fill_diagonal(a: Any, val: Any) -> None:
         a[i, i] = values[i]
 
 
+def hstack(tup: Any) -> Any:
+    parts = tuple([np.atleast_1d(part) for part in tup])
+    return np.concatenate(parts, min(1, parts[0].ndim - 1))
+
+
+def vstack(tup: Any) -> Any:
+    return np.concatenate(tuple([np.atleast_2d(part) for part in tup]), 0)
+
+
+def column_stack(tup: Any) -> Any:
+    parts = [np.atleast_1d(part) for part in tup]
+    return np.concatenate([p[:, None] if p.ndim == 1 else p for p in parts], 1)
+
+
+def append(arr: Any, values: Any, axis: Any = None) -> Any:
+    if axis is None:
+        arr, values, axis = (*(np.ravel(atleast_1d(part)) for part in (arr, values)), 0)
+    return np.concatenate((arr, values), axis)
+
+
+def outer(a: Any, b: Any) -> Any:
+    return np.multiply.outer(np.ravel(a), np.ravel(b))
+
+
+def flatnonzero(a: Any) -> Any:
+    return np.nonzero(np.ravel(a))[0]
+
+
+def meshgrid(*xi: Any, indexing: str = "xy", sparse: bool = False) -> Any:
+    rank, turned = len(xi), indexing == "xy"
+    places = [1 - d if turned and d < 2 and rank > 1 else d for d in tuple(range(rank))]
+    parts = [spread(x, d, rank) for d, x in zip(places, xi, strict=True)]
+    if sparse:
+        return tuple(parts)
+    return tuple([np.copy(part) for part in broadcast_arrays(*parts)])
+
+
 def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
     parts = _places(dimensions, dtype)
     if sparse:
@@ -84,14 +175,8 @@ def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
 
 
 def _places(shape: Any, dtype: Any) -> Any:
-    return tuple(
-        [
-            np.arange(n, dtype=dtype).reshape(
-                (1,) * d + (n,) + (1,) * (len(shape) - d - 1)
-            )
-            for d, n in enumerate(shape)
-        ]
-    )
+    rows = [np.arange(n, dtype=dtype) for n in shape]
+    return tuple([spread(row, d, len(shape)) for d, row in enumerate(rows)])
 
 
 def fromfunction(function: Any, shape: Any, *, dtype: Any = float) -> Any:

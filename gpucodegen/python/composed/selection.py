@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.python.composed.checks import along, axis_of, constant
+from gpucodegen.python.composed.checks import along, axis_of, constant, spread
 
 
 def take(a: Any, indices: Any, axis: Any = None, mode: str = "raise") -> Any:
@@ -46,14 +46,9 @@ def unravel_index(indices: Any, shape: Any) -> Any:
 
 def _with_places(a: Any, indices: Any, axis: int) -> Any:
     """A subscript: the indices along an axis, and all places along the others."""
-    return tuple(
-        [
-            indices
-            if d == axis
-            else np.arange(n).reshape((1,) * d + (n,) + (1,) * (a.ndim - d - 1))
-            for d, n in enumerate(a.shape)
-        ]
-    )
+    rows = [np.arange(n) for n in a.shape]
+    others = [spread(row, d, a.ndim) for d, row in enumerate(rows)]
+    return (*others[:axis], indices, *others[axis + 1 :])
 
 
 def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
@@ -82,6 +77,8 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> Any:
         starts, ends = (0, *ends), (*ends, n)
     else:
         count = constant(indices_or_sections, "the number of parts")
+        if count < 1:
+            raise TypeError("a split into no parts", "Give a number of parts")
         size, rest = n // count, n % count
         firsts = tuple([k * size + min(k, rest) for k in tuple(range(count + 1))])
         starts, ends = firsts[:-1], firsts[1:]

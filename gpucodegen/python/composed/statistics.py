@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gpucodegen.python.composed.calculus import searchsorted
-from gpucodegen.python.composed.checks import axis_of, constant, is_one
+from gpucodegen.python.composed.checks import axis_of, constant, is_one, spread
 
 
 def average(
@@ -27,9 +27,7 @@ def average(
     kind = np.result_type(kind, np.float64) if a.dtype.kind in "iub" else kind
     shares = np.asarray(weights, dtype=kind)
     if shares.ndim != a.ndim:
-        place = axis_of(axis, a.ndim)
-        row = (1,) * place + (a.shape[place],) + (1,) * (a.ndim - place - 1)
-        shares = shares.reshape(row)
+        shares = spread(shares, axis_of(axis, a.ndim), a.ndim)
     total = np.sum(shares, axis, keepdims=keepdims)
     assert np.all(total != 0), "the weights of an average sum to zero"
     made = np.sum(a * shares, axis, dtype=kind, keepdims=keepdims) / total

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from gpucodegen.ir.locations import FileLoc
+from gpucodegen.python.arrays import lazy
 from gpucodegen.python.composed import (
     calculus,
     checks,
@@ -26,6 +27,7 @@ from gpucodegen.python.composed import (
 )
 from gpucodegen.python.context import Bound, Closure, Context
 from gpucodegen.python.functions.arguments import (
+    array_given,
     axis_given,
     constant_given,
     number_given,
@@ -72,6 +74,16 @@ def _axis(c: Context, node: ast.AST, axis: Bound, ndim: Bound) -> Bound:
     return known(axis_given(c, node, rank, axis))
 
 
+def _last_diagonal(c: Context, node: ast.AST, squares: Bound) -> Bound:
+    whole = lazy(array_given(c, node, squares))
+    last = len(whole.extents) - 1
+    reads = tuple(
+        replace(read, follows=tuple(last - 1 if d == last else d for d in read.follows))
+        for read in whole.reads
+    )
+    return replace(whole, extents=whole.extents[:-1], reads=reads)
+
+
 def _is_one(c: Context, node: ast.AST, extent: Bound) -> Bound:
     return known(number_given(c, node, extent).mixed() == 1)
 
@@ -86,5 +98,6 @@ FUNCTIONS: dict[Any, Rule] = {
     checks.constant: _constant,
     checks.axis_of: _axis,
     checks.is_one: _is_one,
+    checks.last_diagonal: _last_diagonal,
 }
 """The functions by NumPy's; a module of `composed` names them as NumPy does."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,16 +13,12 @@ from gpucodegen.python.arrays import (
     Array,
     Extents,
     Lazy,
-    Part,
-    allocated,
     composed,
     copied,
-    fill,
-    in_memory,
     lazy,
     positions,
-    stretched,
 )
+from gpucodegen.python.composed import construction
 from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.elementwise import apply
 from gpucodegen.python.functions.arguments import (
@@ -34,10 +29,8 @@ from gpucodegen.python.functions.arguments import (
     integer_given,
     number_given,
 )
-from gpucodegen.python.functions.shapes import FUNCTIONS as SHAPES
+from gpucodegen.python.functions.composed_functions import closure_of
 from gpucodegen.python.functions.shapes import joined, with_axes_at
-from gpucodegen.python.indexing import viewed
-from gpucodegen.python.nests import nest
 from gpucodegen.python.operators import elementwise
 from gpucodegen.python.scalars import Scalar, chosen, convert, integers, known
 from gpucodegen.python.types import category, dtype_of
@@ -142,23 +135,6 @@ def _line(
     return _each(c, kind, (count,), value)
 
 
-def _grids(c: Context, node: ast.AST, *arrays: Bound, indexing: Bound = "xy") -> Bound:
-    """``meshgrid``."""
-    given = [lazy(array_given(c, node, a)) for a in arrays]
-    extents = [whole.extents[0] for whole in given]
-    order = list(range(len(given)))
-    if constant_given(c, node, indexing, "indexing=") == "xy" and len(given) > 1:
-        order[:2] = [1, 0]
-    shape = tuple(extents[d] for d in order)
-    made: list[Array] = []
-    for n, whole in enumerate(given):
-        ones = len(given) - 1 - order.index(n)
-        row = (*whole.extents, *[known(1)] * ones)
-        spread = Lazy(whole.kind, row, whole.reads, whole.body)
-        made.append(copied(c.b, stretched(spread, shape)))
-    return tuple(made)
-
-
 def grid(c: Context, node: ast.AST, ranges: Sequence[Any], *, is_open: bool) -> Bound:
     """``mgrid`` and ``ogrid``: ``ranges`` are start, stop and step of each slice."""
     axes: list[Any] = []
@@ -173,7 +149,8 @@ def grid(c: Context, node: ast.AST, ranges: Sequence[Any], *, is_open: bool) -> 
         return axes[0]
     if not is_open:
         kind = np.result_type(*(axis.dtype for axis in axes))
-        planes = _grids(c, node, *axes, indexing="ij")
+        callee = closure_of(construction.meshgrid)
+        planes = c.callees.inline(c, node, callee, axes, {"indexing": "ij"})
         wholes = [with_axes_at(c, node, plane, known(0)) for plane in planes]
         return joined(c, node, wholes, known(0), kind)
     rank = len(axes)
@@ -246,38 +223,6 @@ def _triangle(test: np.ufunc) -> Rule:
     return rule
 
 
-def _diagonal(c: Context, node: ast.AST, v: Bound, k: Bound = None) -> Bound:
-    """``diag``: the diagonal of a matrix, or a matrix with a diagonal."""
-    view = in_memory(c.b, array_given(c, node, v))
-    offset = 0 if k is None else int(constant_given(c, node, k, "k="))
-    down, right = known(max(-offset, 0)), known(max(offset, 0))
-    if len(view.extents) == 1:
-        both = integers(c.b, "add", down, right)
-        size = integers(c.b, "add", view.extents[0], both)
-        made = allocated(c.b, view.dtype, (size, size))
-        fill(c.b, made, known(0))
-
-        def put(b: OperationList, at: Sequence[Scalar]) -> None:
-            place = [integers(b, "add", at[0], by) for by in (down, right)]
-            made.put(b, place, view.element(b, at))
-
-        nest(c.b, view.extents, put)
-        return made
-    if len(view.extents) != 2:
-        raise c.wrong(node, "`diag`", [v], "Give a vector or a matrix")
-    rest = [
-        integers(c.b, "sub", extent, by)
-        for extent, by in zip(view.extents, (down, right), strict=True)
-    ]
-    size = apply(c.b, np.minimum, rest)
-    if offset:
-        size = apply(c.b, np.maximum, [size, known(0)])
-    square = viewed(c, view, [Part(by, size, 1) for by in (down, right)])
-    whole = lazy(square)
-    (read,) = whole.reads
-    return replace(whole, extents=(size,), reads=(replace(read, follows=(0, 0)),))
-
-
 # -- products of all pairs -------------------------------------------------------------
 
 
@@ -289,24 +234,12 @@ def outer(c: Context, node: ast.AST, ufunc: np.ufunc, one: Bound, two: Bound) ->
     return elementwise(c, node, ufunc, [spread, two], f"`{ufunc.__name__}.outer`")
 
 
-def _outer(c: Context, node: ast.AST, a: Bound, b: Bound) -> Bound:
-    """``np.outer``, whose arguments are flattened."""
-    flat = [
-        v if len(lazy(v).extents) == 1 else SHAPES[np.ravel](c, node, v)
-        for v in (array_given(c, node, a), array_given(c, node, b))
-    ]
-    return outer(c, node, np.multiply, *flat)
-
-
 FUNCTIONS: dict[Any, Rule] = {
     np.arange: _range,
     np.linspace: _line,
-    np.meshgrid: _grids,
     np.eye: _ones_at(np.equal),
     np.tri: _ones_at(np.less_equal),
     np.identity: _identity,
     np.tril: _triangle(np.less_equal),
     np.triu: _triangle(np.greater_equal),
-    np.diag: _diagonal,
-    np.outer: _outer,
 }

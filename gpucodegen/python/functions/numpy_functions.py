@@ -439,13 +439,6 @@ def _nonzero(c: Context, node: ast.AST, array: Bound) -> Bound:
     return nonzero(c.b, array_given(c, node, array))
 
 
-def _flat_nonzero(c: Context, node: ast.AST, array: Bound) -> Bound:
-    whole = array_given(c, node, array)
-    if len(whole.extents) != 1:
-        raise c.wrong(node, "`flatnonzero`", [whole], "Flatten the array first")
-    return nonzero(c.b, whole)[0]
-
-
 def _where(
     c: Context, node: ast.AST, test: Bound, yes: Bound = None, no: Bound = None
 ) -> Bound:
@@ -526,7 +519,6 @@ FUNCTIONS: dict[Any, Rule] = {
     conjugated: conjugated,
     np.where: _where,
     np.nonzero: _nonzero,
-    np.flatnonzero: _flat_nonzero,
     _as_type: _as_type,
     _fill: _fill,
     **iterables.FUNCTIONS,

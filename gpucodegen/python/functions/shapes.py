@@ -23,7 +23,6 @@ from gpucodegen.python.arrays import (
     assign,
     composed,
     copied,
-    fill,
     in_memory,
     lazy,
     positions,
@@ -36,10 +35,8 @@ from gpucodegen.python.functions.arguments import (
     array_of,
     axes_given,
     axis_given,
-    constant_given,
     dtype_given,
     integer_given,
-    number_given,
     shape_given,
 )
 from gpucodegen.python.indexing import part_of, viewed, with_axes
@@ -377,13 +374,6 @@ def _arrays(c: Context, node: ast.AST, arrays: Bound) -> list[Any]:
     return [number_or_array(c, node, part) for part in arrays]
 
 
-def _with_rank(array: Any, rank: int) -> Lazy:
-    """An array with extents of 1 before it, as NumPy's ``atleast_1d`` and ``2d``."""
-    whole = lazy(array)
-    extents = (known(1),) * max(0, rank - len(whole.extents)) + whole.extents
-    return stretched(whole, extents)
-
-
 def _concatenated(
     c: Context, node: ast.AST, arrays: Bound, axis: Bound = None
 ) -> Bound:
@@ -402,82 +392,6 @@ def with_axes_at(c: Context, node: ast.AST, array: Any, axis: Bound) -> Array:
     if isinstance(array, Scalar):
         return stretched(lazy(array), (known(1),))
     return _expanded(c, node, array, axis)
-
-
-def _side_by_side(c: Context, node: ast.AST, arrays: Bound) -> Bound:
-    """``hstack``."""
-    wholes = [_with_rank(part, 1) for part in _arrays(c, node, arrays)]
-    return joined(c, node, wholes, known(min(1, len(wholes[0].extents) - 1)))
-
-
-def _on_top(c: Context, node: ast.AST, arrays: Bound) -> Bound:
-    """``vstack``."""
-    wholes = [_with_rank(part, 2) for part in _arrays(c, node, arrays)]
-    return joined(c, node, wholes, known(0))
-
-
-def _columns(c: Context, node: ast.AST, arrays: Bound) -> Bound:
-    """``column_stack``."""
-    wholes = [
-        _with_rank(part, 2).permuted((1, 0))
-        if len(lazy(part).extents) < 2
-        else lazy(part)
-        for part in _arrays(c, node, arrays)
-    ]
-    return joined(c, node, wholes, known(1))
-
-
-def _appended(
-    c: Context, node: ast.AST, array: Bound, values: Bound, axis: Bound = None
-) -> Bound:
-    given = [number_or_array(c, node, part) for part in (array, values)]
-    if axis is not None:
-        return joined(c, node, given, axis)
-    flat = [raveled(c, node, _with_rank(part, 1)) for part in given]
-    return joined(c, node, flat, known(0))
-
-
-def _padded(
-    c: Context,
-    node: ast.AST,
-    array: Bound,
-    pad_width: Bound,
-    mode: Bound = "constant",
-    *,
-    constant_values: Bound = None,
-) -> Bound:
-    whole = lazy(array_given(c, node, array))
-    if constant_given(c, node, mode, "mode=") != "constant":
-        raise c.refuse(node, "this mode of `pad`", "Pad with a constant")
-    rank = len(whole.extents)
-    pairs = _widths(c, node, pad_width, rank)
-    total = [
-        integers(c.b, "add", e, integers(c.b, "add", low, high))
-        for e, (low, high) in zip(whole.extents, pairs, strict=True)
-    ]
-    made = allocated(c.b, whole.dtype, tuple(total))
-    number = known(0) if constant_values is None else constant_values
-    fill(c.b, made, number_given(c, node, number))
-    parts = [Part(low, e, 1) for (low, _), e in zip(pairs, whole.extents, strict=True)]
-    assign(c.b, whole, viewed(c, made, parts))
-    return made
-
-
-def _widths(c: Context, node: ast.AST, given: Bound, rank: int) -> list[Any]:
-    def width(value: Bound) -> Scalar:
-        return integer_given(c, node, value, "a width")
-
-    if not is_tuple(given):
-        return [(width(given), width(given))] * rank
-    if not any(is_tuple(part) for part in given):
-        if len(given) == 1:
-            given = (given[0], given[0])
-        if len(given) == 2:
-            return [(width(given[0]), width(given[1]))] * rank
-    elif len(given) in (1, rank) and all(is_tuple(p) and len(p) == 2 for p in given):
-        pairs = [(width(low), width(high)) for low, high in given]
-        return pairs * (rank if len(pairs) == 1 else 1)
-    raise c.refuse(node, "these widths", "Give a pair for each axis")
 
 
 def _converted(
@@ -525,11 +439,6 @@ FUNCTIONS: dict[Any, Rule] = {
     np.tile: _tiled,
     np.concatenate: _concatenated,
     np.stack: _stacked,
-    np.hstack: _side_by_side,
-    np.vstack: _on_top,
-    np.column_stack: _columns,
-    np.append: _appended,
-    np.pad: _padded,
     np.array: _converted,
     np.asarray: _unchanged,
 }
