@@ -61,6 +61,7 @@ from gpucodegen.tiling.machine.gpu.thread_groups import (
     step_clocks,
 )
 from gpucodegen.tiling.proof.legality import Refusal
+from gpucodegen.tiling.proof.liveness import LoopKind, LoopVerdict
 from gpucodegen.tiling.schedule.isl_scheduler import (
     Parallel,
     find_schedule,
@@ -242,7 +243,7 @@ def _best(
     analysis = analyse([op], context, surroundings)
     if needs_block(op) or _multiplies(op, analysis, context, surroundings):
         return [op]
-    if _depth(op) > DEEPEST:
+    if _depth(op) > DEEPEST or _has_shared_rows(op, analysis, device):
         return [op]
     textual = _clocks(op, context, surroundings, device, analysis)
     if textual <= ENOUGH * _least_clocks(op, device):
@@ -264,6 +265,30 @@ def _best(
     costs = [cost(order) / GAIN for order in orders]
     least = min(costs, default=textual)
     return orders[costs.index(least)] if least < textual else [op]
+
+
+def _has_shared_rows(op: Operation, analysis: NestAnalysis, device: GpuDevice) -> bool:
+    """Whether rows enough for all processors run several loops, each for a team.
+
+    The estimates here know a thread per row; `map_reductions` gives each row a team.
+    """
+    rows = chain_of(op)
+    counts = [extent(loop) for loop in rows]
+    known = prod(count or 0 for count in counts)
+    inner = [o for o in inner_operations(rows[-1]) if o.name == "affine.for"]
+    kinds = [analysis.verdict(loop) for loop in inner]
+    return (
+        len(inner) > 1
+        and known >= device.processors
+        and all(map(analysis.is_parallel, rows))
+        and all(found is not None and _is_shared(found) for found in kinds)
+    )
+
+
+def _is_shared(found: LoopVerdict) -> bool:
+    """Whether the members of a team may share the iterations of a loop."""
+    is_sum = found.kind is LoopKind.REDUCTION and found.reassociable
+    return found.kind is LoopKind.PARALLEL or is_sum
 
 
 def _depth(op: Operation) -> int:
