@@ -7,7 +7,8 @@ A producer with a single consumer is fused into it.  Copies, broadcasts, transpo
 constants are fused into every consumer.  Only these and widening conversions are fused
 into contractions, which stay recognisable; consumers of a contraction are fused
 later, on loops.  Reductions of several results, such as the place of a maximum, compute
-the positions that they compare.
+the positions that they compare.  A reduction that repeats an earlier one takes its
+result, as the mean inside of a variance does.
 
 Arithmetic on whole tensors becomes ``linalg.generic``.  ``d = contract a, b, c`` of
 whole vectors becomes ``C[i, j] op= A[i, k] * B[k, j]`` on buffers A, B and C that hold
@@ -16,7 +17,7 @@ a, b and c, and d is loaded from C.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -259,18 +260,25 @@ def _fused(function: Operation) -> Operation:
 
 @dataclass(slots=True)
 class _Fuser:
-    """One block; ``made``: the definitions in it; ``readers`` of values."""
+    """One block; ``made``: the definitions in it; ``readers`` of values.
+
+    ``origins``: the operation of the text of each structured one.
+    """
 
     readers: dict[Value, set[Operation]]
     made: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
+    origins: dict[Operation, Operation] = field(
+        default_factory=dict[Operation, Operation]
+    )
 
     def block(self, operations: Sequence[Operation]) -> list[Operation]:
         result: list[Operation] = []
         for op in operations:
             joined = self._joined(op) if _is_structured(op) else self._inside(op)
             self.made.update((value, joined) for value in joined.results)
+            self.origins[joined] = op
             result.append(joined)
-        return _without_unread(result)
+        return _without_unread(_without_repeats(result))
 
     def _inside(self, op: Operation) -> Operation:
         """Regions are fused separately, so that loops do not repeat more work."""
@@ -302,8 +310,10 @@ class _Fuser:
             return None
         merged = _merged(consumer, at, producer)
         if merged is not None:
+            gone = {self.origins[producer]} if alone else set[Operation]()
             for value in producer.operands:
-                self.readers.setdefault(value, set()).add(original)
+                readers = self.readers.setdefault(value, set())
+                self.readers[value] = {*readers, original} - gone
         return merged
 
 
@@ -441,6 +451,50 @@ def _with_number(consumer: Operation, at: int, constant: Operation) -> Operation
         location=consumer.location,
     )
     return made.with_(results=consumer.results)
+
+
+def _without_repeats(operations: Sequence[Operation]) -> list[Operation]:
+    """The operations with one reduction for all that compute the same.
+
+    Equal keys have equal values: operations of tensors have no effect, and the contents
+    of ``tensor.empty`` are any.  Other repeated operations are fused, not stored.
+    """
+    keys: dict[Value, object] = {}
+    first: dict[object, Operation] = {}
+    same: dict[Value, Value] = {}
+    kept: list[Operation] = []
+    for op in operations:
+        new = substitute_values(op, same) if same else op
+        key = _key(new, keys) if new.name in _UNREAD else new
+        keys.update((value, (key, n)) for n, value in enumerate(new.results))
+        is_sum = _is_structured(new) and not set(
+            linalg.Structured(new).iterator_types
+        ) <= {"parallel"}
+        earlier = first.setdefault(key, new) if is_sum else new
+        if earlier is new:
+            kept.append(new)
+        else:
+            same.update(zip(new.results, earlier.results, strict=True))
+    return kept
+
+
+def _key(op: Operation, keys: Mapping[Value, object]) -> object:
+    """What an operation computes; values inside count in order, others by key."""
+    inner = [o for o in op.walk() if o is not op]
+    made = [
+        *(op.body.arguments if op.regions else ()),
+        *(v for o in inner for v in o.results),
+    ]
+    known = {value: at for at, value in enumerate(made)}
+    return tuple(
+        (
+            o.name,
+            frozenset(o.attributes.items()),
+            tuple(v.type for v in o.results),
+            tuple(known.get(v, keys.get(v, v)) for v in o.operands),
+        )
+        for o in (op, *inner)
+    )
 
 
 def _without_unread(operations: Sequence[Operation]) -> list[Operation]:
