@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 import gpucodegen as gcg
 
@@ -70,3 +71,72 @@ def test_exponentials_that_stay_in_registers_are_not_stored() -> None:
     want = e / e.sum(1, keepdims=True)
     np.testing.assert_allclose(program.main(x), want, rtol=1e-5)
     assert kernels(program) == accesses(program, "vector.store") == 1
+
+
+VARIANCE = """
+func.func @main(%x: tensor<SHAPExELEMENT>) -> tensor<RxELEMENT> {
+  %zero = stablehlo.constant dense<0.0> : tensor<ELEMENT>
+  %n = stablehlo.constant dense<COUNT> : tensor<RxELEMENT>
+  %s = stablehlo.reduce(%x init: %zero) applies stablehlo.add across dimensions = DIMS
+    : (tensor<SHAPExELEMENT>, tensor<ELEMENT>) -> tensor<RxELEMENT>
+  %m = stablehlo.divide %s, %n : tensor<RxELEMENT>
+  %b = stablehlo.broadcast_in_dim %m, dims = [ROW]
+    : (tensor<RxELEMENT>) -> tensor<SHAPExELEMENT>
+  %d = stablehlo.subtract %x, %b : tensor<SHAPExELEMENT>
+  %e = stablehlo.multiply %d, %d : tensor<SHAPExELEMENT>
+  %q = stablehlo.reduce(%e init: %zero) applies stablehlo.add across dimensions = DIMS
+    : (tensor<SHAPExELEMENT>, tensor<ELEMENT>) -> tensor<RxELEMENT>
+  %v = stablehlo.divide %q, %n : tensor<RxELEMENT>
+  return %v : tensor<RxELEMENT>
+}"""
+
+
+def variance(shape: tuple[int, ...], row: int, element: str) -> str:
+    axes = [n for n in range(len(shape)) if n != row]
+    count = float(np.prod([shape[n] for n in axes]))
+    words = {"COUNT": count, "DIMS": axes, "ROW": row, "ELEMENT": element}
+    text = VARIANCE.replace("SHAPE", "x".join(map(str, shape)))
+    for word, value in words.items():
+        text = text.replace(word, str(value))
+    return text.replace("<Rx", f"<{shape[row]}x")
+
+
+@pytest.mark.sampled(4)
+@pytest.mark.cases(
+    "shape, row, element",
+    [
+        ((3, 4, 40, 32), 0, "f32"),
+        ((4, 3, 32, 40), 1, "f32"),
+        ((2, 768), 0, "f64"),
+        ((5, 251), 0, "f32"),
+    ],
+)
+def test_a_variance_reads_few_long_rows_once(
+    shape: tuple[int, ...], row: int, element: str
+) -> None:
+    """The error is that of two passes: u + (u k)^2 of the condition k, and factors."""
+    kind = np.float32 if element == "f32" else np.float64
+    axes = tuple(n for n in range(len(shape)) if n != row)
+    program = gcg.compile(variance(shape, row, element), target="sim", arch=ARCH)
+    unit = np.finfo(kind).eps / 2
+    for mean in (0.0, 1e4, -3e5):
+        rng = np.random.default_rng(int(abs(mean)))
+        x = (rng.normal(size=shape) + mean).astype(kind)
+        x[(0,) * len(shape)] += 50  # the first element is none to measure from
+        wide = x.astype(np.longdouble)
+        want = wide.var(axes)
+        condition = np.sqrt(1 + wide.mean(axes) ** 2 / want)
+        bound = 32 * unit + (4 * unit * condition) ** 2
+        assert np.all(np.abs(program.main(x) - want) <= bound * want)
+    stored = dict(program.stages("main"))["fuse-rows"].count("memref.alloc()")
+    assert stored == (3 if shape[1] == 251 else 6)
+    assert kernels(program) <= 3
+
+
+def test_a_variance_is_computed_as_the_text_says_where_its_order_is_kept() -> None:
+    text = variance((3, 1024), 0, "f32")
+    exact = gcg.compile(text, target="sim", arch=ARCH, exact=True)
+    x = (np.random.default_rng(0).normal(size=(3, 1024)) + 9).astype(np.float32)
+    m = (np.cumsum(x, 1, dtype=np.float32)[:, -1:] / np.float32(1024)).astype("f4")
+    squares = np.cumsum((x - m) ** 2, 1, dtype=np.float32)[:, -1]
+    assert np.array_equal(exact.main(x), squares / np.float32(1024))

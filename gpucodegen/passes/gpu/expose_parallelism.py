@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 from math import prod
 from typing import ClassVar
 
@@ -40,9 +41,11 @@ from gpucodegen.passes.framework.functions import in_functions, with_blocks
 from gpucodegen.passes.framework.indexing import compact, from_map
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.blocks.thread_reductions import extent
+from gpucodegen.passes.gpu.reduction_problems import parallel_outermost
 from gpucodegen.passes.gpu.stepped import TYPICAL, Steps, distributed, lane_programs
 from gpucodegen.passes.loops.fusion import Fuser, LocalityFuser
 from gpucodegen.passes.loops.interchange import interchanged
+from gpucodegen.passes.loops.partial_variances import with_partial_variances
 from gpucodegen.passes.loops.restructure import (
     Planner,
     reordered,
@@ -55,6 +58,7 @@ from gpucodegen.passes.outlining.transfer_spans import needs_block
 from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, WARP, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import START
 from gpucodegen.tiling.machine.gpu.product_plan import planned_for
+from gpucodegen.tiling.machine.gpu.reductions import KEPT, SIZES
 from gpucodegen.tiling.machine.gpu.thread_groups import (
     lane_clocks,
     plan_lanes,
@@ -84,37 +88,41 @@ class FuseRows(ModulePass):
         surroundings = Surroundings.of(module)
         processors = planned_for(self.arch).processors
 
-        def is_left_alone(op: Operation, analysis: NestAnalysis) -> bool:
-            return _is_left_alone(op, analysis, processors)
-
-        fuser = LocalityFuser(surroundings, processors, is_left_alone, least=processors)
+        def splits(rows: int, length: int) -> bool:
+            return rows < processors or length > max(SIZES) * KEPT
 
         def block(operations: Sequence[Operation]) -> list[Operation]:
-            begun = with_initial_values(operations, surroundings, processors)
+            begun = with_initial_values(operations, surroundings)
+            begun, split = with_partial_variances(begun, surroundings, splits)
+
+            def is_left_alone(op: Operation, analysis: NestAnalysis) -> bool:
+                return op in split or _is_left_alone(op, analysis, processors)
+
+            least = processors
+            fuser = LocalityFuser(surroundings, processors, is_left_alone, least=least)
             return fuser.all_fused(begun)
 
         return in_functions(module, lambda op: [with_blocks(op, block)])
 
 
 def with_initial_values(
-    operations: Sequence[Operation], surroundings: Surroundings, processors: int
+    operations: Sequence[Operation], surroundings: Surroundings
 ) -> list[Operation]:
     """The block with fills inside of the reductions that begin with them."""
     current, at = list(operations), 0
     while at < len(current):
-        made = _begun(current, at, surroundings, processors)
+        made = _begun(current, at, surroundings)
         current, at = (current, at + 1) if made is None else (made, at)
     return current
 
 
 def _begun(
-    operations: list[Operation], at: int, surroundings: Surroundings, processors: int
+    operations: list[Operation], at: int, surroundings: Surroundings
 ) -> list[Operation] | None:
     """The block with the fill at a position fused, if there is one."""
     chain = chain_of(operations[at]) if operations[at].name == "affine.for" else []
     stored = _filled(chain)
-    counts = [extent(loop) for loop in chain]
-    if stored is None or None in counts or prod(n or 1 for n in counts) < processors:
+    if stored is None or None in map(extent, chain):
         return None
     users = (
         n
@@ -125,6 +133,7 @@ def _begun(
     op = operations[user]
     if user == at or op.name != "affine.for" or len(chain_of(op)) <= len(chain):
         return None
+    op = parallel_outermost(op, operations[:user], surroundings)
     analysis = analyse([op], operations[:user], surroundings)
     if any(map(paying_contraction, distribute(op, analysis))):
         return None
@@ -133,7 +142,7 @@ def _begun(
     if order is None or not all(map(analysis.is_parallel, around)):
         return None
     turned = list(operations)
-    turned[at] = interchanged(chain, order)
+    turned[at], turned[user] = interchanged(chain, order), op
     made = Fuser((), None, surroundings, len(chain)).fused(turned, at, user)
     return None if isinstance(made, Refusal) else made
 
@@ -183,9 +192,11 @@ def _is_left_alone(op: Operation, analysis: NestAnalysis, processors: int) -> bo
         return True
     if any(map(paying_contraction, distribute(op, analysis))):
         return True
-    rows = extent(op)
-    is_few = rows is not None and rows < processors
-    return is_few and not all(map(analysis.is_parallel, chain_of(op)))
+    rows = [*takewhile(analysis.is_parallel, chain_of(op))]
+    counts = [extent(loop) for loop in rows]
+    is_few = None not in counts and prod(n or 1 for n in counts) < processors
+    loops = (o for o in op.walk() if o.name == "affine.for")
+    return is_few and not all(map(analysis.is_parallel, loops))
 
 
 Operations = list[Operation]
