@@ -12,6 +12,7 @@ from gpucodegen.passes.loops.array_privatization import Privatize
 from gpucodegen.passes.loops.fusion import FuseElementwise
 from gpucodegen.passes.loops.histogram_privatization import AtomicUpdates
 from gpucodegen.passes.loops.rectangular_tiling import Tile
+from gpucodegen.passes.loops.selection_keys import PackSelections
 from gpucodegen.passes.prepare.argument_facts import MarkOverwritten
 from gpucodegen.tiling.machine.gpu.devices import WARP
 
@@ -19,6 +20,7 @@ from gpucodegen.tiling.machine.gpu.devices import WARP
 def mapped(options: Options) -> list[ModulePass]:
     """Passes: parallelize updates, privatize scalars, fuse nests, outline kernels."""
     return [
+        PackSelections(),
         AtomicUpdates(WARP, options.reassociate, options.exact),
         Privatize(min_iterations=WARP),
         *_nests(options),
