@@ -3,8 +3,8 @@
     t = f(a[m(i)])          becomes          r[..] = g(f(a[m(n(j))]), ..)
     r[..] = g(t[n(j)], ..)
 
-A producer with a single consumer is fused into it.  Copies, broadcasts, transposes and
-constants are fused into every consumer.  Only these and widening conversions are fused
+A producer with a single consumer is fused into it.  Copies, broadcasts, transposes,
+constants and widening conversions are fused into every consumer, and only these
 into contractions, which stay recognisable; consumers of a contraction are fused
 later, on loops.  Reductions of several results, such as the place of a maximum, compute
 the positions that they compare.  A reduction that repeats an earlier one takes its
@@ -303,7 +303,7 @@ class _Fuser:
             return _with_number(consumer, at, producer)
         if not _is_elementwise(producer):
             return None
-        is_copy = len(producer.body.operations) == 1
+        is_copy = len(producer.body.operations) == 1 or _is_widening(producer)
         alone = self.readers.get(producer.result, set()) <= {original}
         is_free = is_copy or _is_position(consumer, producer)
         if not is_free and not (alone and _takes_work(consumer, producer)):
@@ -347,8 +347,13 @@ def _takes_work(consumer: Operation, producer: Operation) -> bool:
         return True
     used = {v for inner in generic.body.operations for v in inner.operands}
     read = [v for v in generic.body.arguments[: len(generic.inputs)] if v in used]
+    return len(read) == 1 or _is_widening(producer)
+
+
+def _is_widening(producer: Operation) -> bool:
+    """Whether a producer only converts an element to a wider type."""
     first, *rest = producer.body.operations
-    return len(read) == 1 or (len(rest) == 1 and first.name in _WIDER)
+    return len(rest) == 1 and first.name in _WIDER
 
 
 # -- merging ---------------------------------------------------------------------------
