@@ -140,3 +140,35 @@ def test_a_variance_is_computed_as_the_text_says_where_its_order_is_kept() -> No
     m = (np.cumsum(x, 1, dtype=np.float32)[:, -1:] / np.float32(1024)).astype("f4")
     squares = np.cumsum((x - m) ** 2, 1, dtype=np.float32)[:, -1]
     assert np.array_equal(exact.main(x), squares / np.float32(1024))
+
+
+GROUPS = """
+func.func @main(%x: tensor<2x6x8x64xf32>, %w: tensor<6xf32>) -> tensor<2x6x8x64xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %g = stablehlo.reshape %x : (tensor<2x6x8x64xf32>) -> tensor<2x3x2x8x64xf32>
+  %s = stablehlo.reduce(%g init: %zero) applies stablehlo.maximum
+    across dimensions = [2, 3, 4]
+    : (tensor<2x3x2x8x64xf32>, tensor<f32>) -> tensor<2x3xf32>
+  %b = stablehlo.broadcast_in_dim %s, dims = [0, 1]
+    : (tensor<2x3xf32>) -> tensor<2x3x2x8x64xf32>
+  %d = stablehlo.subtract %g, %b : tensor<2x3x2x8x64xf32>
+  %e = stablehlo.reshape %d : (tensor<2x3x2x8x64xf32>) -> tensor<2x6x8x64xf32>
+  %v = stablehlo.broadcast_in_dim %w, dims = [1]
+    : (tensor<6xf32>) -> tensor<2x6x8x64xf32>
+  %y = stablehlo.multiply %e, %v : tensor<2x6x8x64xf32>
+  %z = stablehlo.add %y, %v : tensor<2x6x8x64xf32>
+  return %z : tensor<2x6x8x64xf32>
+}"""
+
+
+def test_channels_are_scaled_where_their_groups_are_normalized() -> None:
+    """Not after the reshape back, in a pass over memory of its own."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(2, 6, 8, 64)).astype(np.float32)
+    w = rng.normal(size=6).astype(np.float32)
+    program = gcg.compile(GROUPS, target="sim", arch=ARCH)
+    groups = x.reshape(2, 3, -1).astype(float)
+    far = (groups - groups.max(2, keepdims=True)).reshape(x.shape)
+    scale = w[:, None, None].astype(float)
+    np.testing.assert_allclose(program.main(x, w), far * scale + scale, 1e-5, 1e-6)
+    assert dict(program.stages("main"))["bufferize"].count("linalg.generic") == 3

@@ -4,11 +4,11 @@
     r[..] = g(t[n(j)], ..)
 
 A producer with a single consumer is fused into it.  Copies, broadcasts, transposes,
-constants and widening conversions are fused into every consumer, and only these
-into contractions, which stay recognisable; consumers of a contraction are fused
-later, on loops.  Reductions of several results, such as the place of a maximum, compute
-the positions that they compare.  A reduction that repeats an earlier one takes its
-result, as the mean inside of a variance does.
+constants and widening conversions are fused into every consumer, and only these into
+contractions, which stay recognisable; consumers of a contraction are fused later, on
+loops.  A reshape between two that only joins dimensions moves behind the second one.
+Reductions of several results, such as the place of a maximum, compute the positions
+that they compare.  A reduction that repeats an earlier one takes its result.
 
 Arithmetic on whole tensors becomes ``linalg.generic``.  ``d = contract a, b, c`` of
 whole vectors becomes ``C[i, j] op= A[i, k] * B[k, j]`` on buffers A, B and C that hold
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import ClassVar
 
 from gpucodegen.dialects import linalg, vector
@@ -27,7 +28,7 @@ from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.framework.registry import lookup
 from gpucodegen.dialects.gcg import NAME
 from gpucodegen.dialects.shared.combiners import kind_word, of_kind
-from gpucodegen.ir.affine import AffineMap, Const, Dim
+from gpucodegen.ir.affine import AffineExpr, AffineMap, Const, Dim, to_expr
 from gpucodegen.ir.attributes import DenseElementsAttr, IntegerAttr, number
 from gpucodegen.ir.operation import (
     Operation,
@@ -220,7 +221,8 @@ def _element(value: Value) -> Value:
 
 
 _WIDER = frozenset(["arith.extf", "arith.extsi", "arith.extui"])
-_UNREAD = frozenset(["linalg.generic", "tensor.empty", "arith.constant", "tensor.dim"])
+_RESHAPES = frozenset(["tensor.collapse_shape", "tensor.expand_shape"])
+_UNREAD = _RESHAPES | {"linalg.generic", "tensor.empty", "arith.constant", "tensor.dim"}
 """Operations that are removed when their results are unused."""
 
 
@@ -275,9 +277,10 @@ class _Fuser:
         result: list[Operation] = []
         for op in operations:
             joined = self._joined(op) if _is_structured(op) else self._inside(op)
-            self.made.update((value, joined) for value in joined.results)
-            self.origins[joined] = op
-            result.append(joined)
+            for new in self._reshaped(op, joined):
+                self.made.update((value, new) for value in new.results)
+                self.origins[new] = op
+                result.append(new)
         return _without_unread(_without_repeats(result))
 
     def _inside(self, op: Operation) -> Operation:
@@ -293,6 +296,29 @@ class _Fuser:
             merged = producer and self._merge(original, consumer, at, producer)
             consumer, at = (merged, 0) if merged else (consumer, at + 1)
         return consumer
+
+    def _reshaped(self, original: Operation, consumer: Operation) -> list[Operation]:
+        """The consumer, or one with its producer before the reshape between them."""
+        inputs = linalg.Structured(consumer).inputs if _is_elementwise(consumer) else ()
+        for at, given in enumerate(inputs):
+            views, user, value = list[Operation](), original, given
+            while (view := self.made.get(value)) and view.name in _RESHAPES:
+                if self.readers.get(value) != {user}:
+                    break
+                views, value, user = [view, *views], view.operands[0], view
+            producer = self.made.get(value)
+            if not views or not producer or not _is_elementwise(producer):
+                continue
+            if NAME in producer.attributes or self.readers.get(value) != {user}:
+                continue
+            made = _through(consumer, at, producer, views)
+            if made is not None:
+                for one, other in pairwise(made[1:]):
+                    self.readers[one.result] = {other}
+                for operand in made[1].operands:
+                    self.readers.setdefault(operand, set()).add(original)
+                return made
+        return [consumer]
 
     def _merge(
         self, original: Operation, consumer: Operation, at: int, producer: Operation
@@ -406,6 +432,61 @@ def _merged(consumer: Operation, at: int, producer: Operation) -> Operation | No
         location=consumer.location,
     )
     return made.with_(results=consumer.results)
+
+
+def _through(
+    consumer: Operation, at: int, producer: Operation, views: Sequence[Operation]
+) -> list[Operation] | None:
+    """`_merged` through reshapes that join dimensions: memory, operation, reshapes."""
+    shape, ty = _shape(producer.result), consumer.result.type
+    position = _joining(shape, _shape(consumer.result))
+    outer = linalg.Structured(consumer)
+    if position is None or not outer.indexing_maps[at].is_identity:
+        return None
+    b, element = Builder(consumer.location), element_type(ty)
+    (memory,) = b.add("tensor.empty", (), [TensorType(shape, element)])
+    maps = [m.compose(position) for m in outer.indexing_maps]
+    maps[at] = maps[-1] = AffineMap.identity(len(shape))
+    operands = list(outer.inputs)
+    operands[at] = producer.result
+    body, arguments = consumer.body.operations, consumer.body.arguments
+    if any(op.name == "linalg.index" for op in body):
+        return None
+    loops = ["parallel"] * len(shape)
+    wide = linalg.generic(
+        operands, [memory], maps, loops, arguments, body, location=consumer.location
+    )
+    made = _merged(wide.with_(results=(memory.renewed(),)), at, producer)
+    if made is None:
+        return None
+    operations = [*b.operations, made]
+    for view in views:
+        given = operations[-1].result
+        result = given.renewed(TensorType(_shape(view.result), element))
+        operations.append(view.with_(operands=(given,), results=(result,)))
+    operations[-1] = operations[-1].with_(results=consumer.results)
+    return operations
+
+
+def _shape(value: Value) -> tuple[int | None, ...]:
+    return value.type.shape if isinstance(value.type, TensorType) else ()
+
+
+def _joining(
+    wide: Sequence[int | None], narrow: Sequence[int | None]
+) -> AffineMap | None:
+    """The place in a shape that joins neighbouring dimensions of another one."""
+    results: list[AffineExpr] = []
+    at = 0
+    for extent in narrow:
+        place, size = to_expr(0), 1
+        while at < len(wide) and (size != extent or wide[at] == 1):
+            place, size = place * (wide[at] or 0) + Dim(at), size * (wide[at] or 0)
+            at += 1
+        if size != extent:
+            return None
+        results.append(place)
+    return AffineMap(len(wide), 0, tuple(results)) if at == len(wide) else None
 
 
 def _position(op: Operation, map_: AffineMap) -> Operation | None:
