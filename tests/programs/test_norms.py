@@ -172,3 +172,26 @@ def test_channels_are_scaled_where_their_groups_are_normalized() -> None:
     scale = w[:, None, None].astype(float)
     np.testing.assert_allclose(program.main(x, w), far * scale + scale, 1e-5, 1e-6)
     assert dict(program.stages("main"))["bufferize"].count("linalg.generic") == 3
+
+
+CHANNELS = """
+func.func @main(%x: tensor<3x2x368x368xf32>) -> tensor<3x2x368x368xf32> {
+  %s = stablehlo.multiply %x, %x : tensor<3x2x368x368xf32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %t = stablehlo.reduce(%s init: %z) applies stablehlo.add across dimensions = [1]
+    : (tensor<3x2x368x368xf32>, tensor<f32>) -> tensor<3x368x368xf32>
+  %b = stablehlo.broadcast_in_dim %t, dims = [0, 2, 3]
+    : (tensor<3x368x368xf32>) -> tensor<3x2x368x368xf32>
+  %y = stablehlo.divide %x, %b : tensor<3x2x368x368xf32>
+  return %y : tensor<3x2x368x368xf32>
+}"""
+
+
+@pytest.mark.slow
+def test_many_strided_rows_are_a_thread_each() -> None:
+    x = np.random.default_rng(0).normal(size=(3, 2, 368, 368)).astype(np.float32)
+    program = gcg.compile(CHANNELS, target="sim", arch=ARCH)
+    wide = x.astype(float)
+    want = wide / (wide**2).sum(1, keepdims=True)
+    np.testing.assert_allclose(program.main(x), want, rtol=1e-5)
+    assert kernels(program) == 1

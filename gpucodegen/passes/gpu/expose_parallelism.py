@@ -16,7 +16,7 @@ fills an array is fused with the reductions that begin with its numbers, around 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
@@ -44,7 +44,7 @@ from gpucodegen.passes.gpu.blocks.thread_reductions import extent
 from gpucodegen.passes.gpu.reduction_problems import parallel_outermost
 from gpucodegen.passes.gpu.stepped import TYPICAL, Steps, distributed, lane_programs
 from gpucodegen.passes.loops.fusion import Fuser, LocalityFuser
-from gpucodegen.passes.loops.interchange import interchanged
+from gpucodegen.passes.loops.interchange import interchanged, refusal_of
 from gpucodegen.passes.loops.partial_variances import with_partial_variances
 from gpucodegen.passes.loops.restructure import (
     Planner,
@@ -94,6 +94,7 @@ class FuseRows(ModulePass):
         def block(operations: Sequence[Operation]) -> list[Operation]:
             begun = with_initial_values(operations, surroundings)
             begun, split = with_partial_variances(begun, surroundings, splits)
+            begun = _with_rows_outside(begun, surroundings, processors)
 
             def is_left_alone(op: Operation, analysis: NestAnalysis) -> bool:
                 return op in split or _is_left_alone(op, analysis, processors)
@@ -145,6 +146,52 @@ def _begun(
     turned[at], turned[user] = interchanged(chain, order), op
     made = Fuser((), None, surroundings, len(chain)).fused(turned, at, user)
     return None if isinstance(made, Refusal) else made
+
+
+ROWS_OF_THREADS = 1 << 10
+"""Rows of each processor from which on a thread per row fills the device."""
+
+
+def _with_rows_outside(
+    operations: Sequence[Operation], surroundings: Surroundings, processors: int
+) -> list[Operation]:
+    """The block with elementwise nests in the order of the rows that they follow.
+
+    Loops move where a reduction of strided rows, each for one thread, stores what the
+    nest loads for each of its rows: then both are fused.
+    """
+    turned = list(operations)
+    rows: dict[Value, list[int]] = {}
+    for at, op in enumerate(operations):
+        chain = chain_of(op) if op.name == "affine.for" else []
+        inside = inner_operations(chain[-1]) if chain else ()
+        order = _order_along(chain, inside, rows)
+        if order and order != sorted(order):
+            analysis = analyse([op], turned[:at], surroundings)
+            is_legal = refusal_of(analysis, chain, order) is None
+            turned[at] = interchanged(chain, order) if is_legal else op
+        counts = [extent(loop) or 0 for loop in chain]
+        if inside and inside[0].name == "affine.store" and len(inside) > 1:
+            ways = _dimensions(chain, inside[0])
+            if ways and prod(counts) >= processors * ROWS_OF_THREADS:
+                rows[inside[0].operands[1]] = ways
+    return turned
+
+
+def _order_along(
+    chain: Sequence[Operation],
+    body: Sequence[Operation],
+    rows: Mapping[Value, Sequence[int]],
+) -> list[int] | None:
+    """The loops of an elementwise nest with those of rows, in their order, outside."""
+    variables = [affine.For(op).iv for op in chain]
+    for op in body:
+        wanted = rows.get(op.operands[0]) if op.name == "affine.load" else None
+        places = [v for v in op.operands[1:] if v in variables]
+        if wanted and affine.map_of(op).is_identity and len(places) == len(wanted):
+            first = [variables.index(places[d]) for d in wanted]
+            return [*first, *(n for n in range(len(chain)) if n not in first)]
+    return None
 
 
 def _order_of(
