@@ -28,14 +28,20 @@ from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.operation import Operation, Value, clone
 from gpucodegen.ir.types import MemRefType, element_bytes
 from gpucodegen.passes.analysis.lifting import Surroundings
+from gpucodegen.passes.analysis.lifting.aliases import Aliases
+from gpucodegen.passes.analysis.lifting.reductions import same_cell
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import has_no_effect
 from gpucodegen.passes.framework.indexing import Index, rewrite_maps
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.loops.coalesce import FlatNest, flat_nest
+from gpucodegen.passes.loops.selection_keys import counts_elements
 from gpucodegen.passes.nests.loop_ranges import chain_of, rebuilt
 from gpucodegen.passes.prepare.linalg_to_affine import REASSOCIABLE
+from gpucodegen.passes.vectorize.accumulations import slice_of
 
+FOR = "affine.for"
+SQUARE = "arith.mulf", "arith.subf"
 SHORTEST, LONGEST = 1 << 8, 1 << 13
 """Elements of a part: enough for a thread group, and few enough for its registers."""
 Splits = Callable[[int, int], bool]
@@ -67,40 +73,36 @@ class RowSum:
     def of(op: Operation) -> RowSum | None:
         """The sum that a nest computes, if its terms may come in any order."""
         rows = chain_of(op) if op.name == "affine.for" else []
-        inside = inner_operations(rows[-1]) if rows else ()
-        if len(inside) != 2 or inside[1].name != "affine.for":
+        first, *rest = inner_operations(rows[-1]) if rows else (op,)
+        axes = chain_of(rest[0]) if len(rest) == 1 and rest[0].name == FOR else []
+        inside = inner_operations(axes[-1]) if axes else ()
+        *body, add, store = inside if len(inside) > 1 else (op, op)
+        loads = [o for o in body if same_cell(o, store)]
+        terms = [o for o in body if o not in loads]
+        if (
+            first.name != "affine.store"
+            or add.name != "arith.addf"
+            or not arith.permits(add, "reassoc")
+            or len(loads) != 1
+            or not same_cell(loads[0], first)
+            or store.operands[0] is not add.result
+            or not all(o.name == "affine.load" or has_no_effect(o) for o in terms)
+            or not all(map(_is_counted, axes))
+            or not counts_elements(first, rows)
+        ):
             return None
-        first, axes = inside[0], chain_of(inside[1])
-        if first.name != "affine.store" or not all(map(_is_counted, (*rows, *axes))):
+        others = [v for v in add.operands if v is not loads[0].result]
+        used = {v for o in terms for v in o.operands}
+        if len(others) != 1 or loads[0].result in used:
             return None
-        *body, add, store = inner_operations(axes[-1]) or (first, first)
-        loads = [o for o in body if o.name == "affine.load" and _is_at(o, first)]
-        is_sum = add.name == "arith.addf" and arith.permits(add, "reassoc")
-        if len(loads) != 1 or not is_sum or store.name != "affine.store":
-            return None
-        ends = store.operands[0] is add.result and _is_at(store, first)
-        terms = [v for v in add.operands if v is not loads[0].result]
-        kept = tuple(o for o in body if o is not loads[0])
-        is_plain = all(o.name == "affine.load" or has_no_effect(o) for o in kept)
-        used = {v for o in kept for v in o.operands}
-        if not ends or len(terms) != 1 or not is_plain or loads[0].result in used:
-            return None
-        return RowSum(tuple(rows), tuple(axes), first, kept, terms[0])
+        return RowSum(tuple(rows), tuple(axes), first, tuple(terms), others[0])
 
 
 def _is_counted(op: Operation) -> bool:
+    """Whether a loop counts from 0 to a constant."""
     loop = affine.For(op)
-    bounds = loop.constant_bounds
-    return bounds is not None and bounds[0] == 0 < bounds[1] and loop.step == 1
-
-
-def _is_at(op: Operation, store: Operation) -> bool:
-    """Whether an access is to the element of a store."""
-    at = 1 if op.name == "affine.store" else 0
-    return (
-        op.operands[at:] == store.operands[1:]
-        and op.attributes["map"] == store.attributes["map"]
-    )
+    lower, upper = loop.constant_bounds or (0, 0)
+    return lower == 0 < upper and loop.step == 1
 
 
 def extents(loops: Sequence[Operation]) -> list[int]:
@@ -117,59 +119,44 @@ class Variance:
     m: Value
 
     @staticmethod
-    def of(one: RowSum, other: RowSum, aliases: Surroundings) -> Variance | None:
+    def of(one: RowSum, other: RowSum, aliases: Aliases) -> Variance | None:
         """The pair, if the terms are x and the square of its distance from m."""
-        ivs = [affine.For(op).iv for op in (*one.loops, *other.loops)]
-        count = len(one.loops)
-        ranges = (
-            [extents(s.rows) for s in (one, other)],
-            [extents(s.axes) for s in (one, other)],
-        )
         made = {v: op for op in (*one.body, *other.body) for v in op.results}
-        square = made.get(other.term)
-        distance = square and made.get(square.operands[0])
-        if (
-            any(mine != yours for mine, yours in ranges)
-            or square is None
-            or distance is None
-            or (square.name, distance.name) != ("arith.mulf", "arith.subf")
-            or square.operands[0] is not square.operands[1]
-        ):
+        square = made.get(other.term, one.first)
+        far = made.get(square.operands[0], one.first)
+        counts = [[extents(s.rows), extents(s.axes)] for s in (one, other)]
+        if counts[0] != counts[1] or (square.name, far.name) != SQUARE:
             return None
-        same = dict(zip(ivs[count:], ivs[:count], strict=True))
-        for x, m in (distance.operands, distance.operands[::-1]):
-            if not _is_same(one.term, x, made, same):
-                continue
-            shift = _slice(other.body, m)
-            axes = {affine.For(op).iv for op in other.axes}
-            if any(not axes.isdisjoint(op.operands) for op in shift):
-                return None
+        same = dict(zip(map(_iv, other.loops), map(_iv, one.loops), strict=True))
+        axes = {_iv(op) for op in other.axes}
+        for x, m in (far.operands, far.operands[::-1]):
+            shift = tuple(slice_of(other.axes[-1], [m]))
             found = Variance(one, other, shift, m)
-            return found if found._reads_apart(aliases) else None
+            if (
+                square.operands[0] is square.operands[1]
+                and _is_same(one.term, x, made, same)
+                and all(axes.isdisjoint(op.operands) for op in shift)
+                and found._reads_apart(aliases, same)
+            ):
+                return found
         return None
 
-    def _reads_apart(self, surroundings: Surroundings) -> bool:
+    def _reads_apart(self, aliases: Aliases, same: Mapping[Value, Value]) -> bool:
         """Whether x, and m but for S[r], are of arrays that no nest writes."""
-        may_overlap = surroundings.aliases.may_overlap
-        written = self.mean.total, self.squares.total
-        terms = (*self.mean.body, *self.squares.body)
-        return not may_overlap(*written) and not any(
-            may_overlap(op.operands[0], total)
-            for op in terms
+        total, written = self.mean.total, (self.mean.total, self.squares.total)
+        return not aliases.may_overlap(*written) and not any(
+            aliases.may_overlap(op.operands[0], array)
+            for op in (*self.mean.body, *self.squares.body)
             if op.name == "affine.load"
-            for total in written
-            if not (total is self.mean.total and self._is_of_total(op))
+            for array in written
+            if array is not total
+            or op not in self.shift
+            or not same_cell(clone(op, dict(same)), self.mean.first)
         )
 
-    def _is_of_total(self, op: Operation) -> bool:
-        """Whether a load of m is that of S[r]."""
-        renamed = dict(zip(self._ivs(self.squares), self._ivs(self.mean), strict=True))
-        moved = clone(op, dict(renamed))
-        return op in self.shift and _is_at(moved, self.mean.first)
 
-    @staticmethod
-    def _ivs(found: RowSum) -> list[Value]:
-        return [affine.For(op).iv for op in found.rows]
+def _iv(op: Operation) -> Value:
+    return affine.For(op).iv
 
 
 def _is_same(
@@ -194,16 +181,6 @@ def _is_same(
     )
 
 
-def _slice(body: Sequence[Operation], value: Value) -> tuple[Operation, ...]:
-    """The operations of a body that make a value."""
-    wanted, found = {value}, list[Operation]()
-    for op in reversed(body):
-        if not wanted.isdisjoint(op.results):
-            wanted.update(op.operands)
-            found.append(op)
-    return tuple(reversed(found))
-
-
 def with_partial_variances(
     operations: Sequence[Operation], surroundings: Surroundings, splits: Splits
 ) -> tuple[list[Operation], set[Operation]]:
@@ -212,7 +189,7 @@ def with_partial_variances(
     sums = {at: s for at, op in enumerate(current) if (s := RowSum.of(op))}
     for at, squares in sums.items():
         for first in (n for n in sums if n < at):
-            pair = Variance.of(sums[first], squares, surroundings)
+            pair = Variance.of(sums[first], squares, surroundings.aliases)
             between = current[first + 1 : at]
             if pair is None or not all(map(_may_pass, between)):
                 continue
@@ -258,7 +235,7 @@ def _part(extent: int) -> int | None:
 
 def _merged(found: RowSum) -> FlatNest | None:
     """The terms alone, with the loops over contiguous memory merged."""
-    terms = _slice(found.body, found.term)
+    terms = slice_of(found.axes[-1], [found.term])
     end = affine.yield_(location=found.first.location)
     flat = flat_nest(chain_of(rebuilt(found.loops, (*terms, end))))
     rows = len(found.rows)

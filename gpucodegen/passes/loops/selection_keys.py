@@ -118,7 +118,7 @@ def _selection(
     apart = buffers.isdisjoint(v for o in terms for v in o.operands)
     unsigned = _is_unsigned({value, kept[0]}, body)
     ends = [s.operands[0] for s in stores]
-    if not apart or unsigned is None or not _is_each(stores[1], rows):
+    if not apart or unsigned is None or not counts_elements(stores[1], rows):
         return None
     for is_most in (True, False):
         if _keeps_best([*kept, *news], ends, made, is_most=is_most):
@@ -152,7 +152,7 @@ def _variable(place: Value, made: _Made) -> Value | None:
     return value
 
 
-def _is_each(store: Operation, loops: Sequence[Operation]) -> bool:
+def counts_elements(store: Operation, loops: Sequence[Operation]) -> bool:
     """Whether the loops count the elements of the buffer, each a dimension."""
     ty = store.operands[1].type
     indices = [*map(compact, from_map(affine.map_of(store), store.operands[2:]))]
@@ -301,7 +301,7 @@ class _Packer:
         loops = chain_of(op) if op.name == "affine.for" else []
         *others, store = inner_operations(loops[-1]) if loops else (op,)
         is_fill = store.name == "affine.store" and store.operands[1] is memref
-        if others or not is_fill or not _is_each(store, loops):
+        if others or not is_fill or not counts_elements(store, loops):
             return None
         maker = self.definitions.get(store.operands[0])
         value = maker.attributes.get("value") if maker else None
