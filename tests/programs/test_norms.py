@@ -195,3 +195,60 @@ def test_many_strided_rows_are_a_thread_each() -> None:
     want = wide / (wide**2).sum(1, keepdims=True)
     np.testing.assert_allclose(program.main(x), want, rtol=1e-5)
     assert kernels(program) == 1
+
+
+LOOPS = """
+func.func @main(%x: memref<3x512xf32>, %s: memref<3xf32>, %q: memref<3xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %n = arith.constant 512.0 : f32
+  affine.for %r = 0 to 3 {
+    affine.store %zero, %s[%r] : memref<3xf32>
+    affine.for %k = 0 to 512 {
+      %t = affine.load %s[%r] : memref<3xf32>
+      %v = affine.load %x[%r, %k] : memref<3x512xf32>
+      %u = arith.addf %t, %v fastmath<reassoc> : f32
+      affine.store %u, %s[%r] : memref<3xf32>
+    }
+  }
+  affine.for %r = 0 to 3 {
+    affine.store %zero, %q[%r] : memref<3xf32>
+    affine.for %k = 0 to 512 {
+      %m = affine.load %s[%r] : memref<3xf32>
+      %w = affine.load %x[%r, %k] : memref<3x512xf32>
+      %c = arith.divf %m, %n : f32
+      %d = arith.subf %w, %c : f32
+      %e = arith.mulf %d, %d : f32
+      %t = affine.load %q[%r] : memref<3xf32>
+      %u = arith.addf %t, %e fastmath<reassoc> : f32
+      affine.store %u, %q[%r] : memref<3xf32>
+    }
+  }
+  return
+}"""
+
+
+@pytest.mark.slow
+@pytest.mark.cases(
+    "old, new",
+    [
+        ("%v = affine.load %x[%r, %k]", "%v = affine.load %x[%r, 511 - %k]"),
+        ("%m = affine.load %s[%r]", "%m = affine.load %s[0]"),
+        ("%c = arith.divf %m, %n", "%c = arith.divf %m, %w"),
+        ("arith.addf %t, %e fastmath<reassoc>", "arith.addf %t, %e"),
+        ("arith.mulf %d, %d", "arith.mulf %d, %w"),
+        ("affine.store %zero, %q[%r]", "affine.store %n, %q[%r]"),
+        ("arith.subf %w, %c", "arith.subf %c, %w"),
+    ],
+)
+def test_squares_of_other_distances_are_left_as_they_are(old: str, new: str) -> None:
+    """The last two cases are variances, too: from another start, and negated."""
+    x = np.random.default_rng(0).normal(size=(3, 512)).astype(np.float32) + 3
+    text = LOOPS.replace(old, new)
+    program = gcg.compile(text, target="sim", arch=ARCH)
+    found = np.zeros((2, 3), np.float32)
+    wanted = np.zeros_like(found)
+    program.main(x, *found)
+    gcg.compile(text, target="interp").main(x, *wanted)
+    np.testing.assert_allclose(found, wanted, rtol=2e-5)
+    is_split = "memref.alloc" in dict(program.stages("main"))["fuse-rows"]
+    assert is_split == (new in ("affine.store %n, %q[%r]", "arith.subf %c, %w"))
