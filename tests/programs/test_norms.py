@@ -252,3 +252,50 @@ def test_squares_of_other_distances_are_left_as_they_are(old: str, new: str) -> 
     np.testing.assert_allclose(found, wanted, rtol=2e-5)
     is_split = "memref.alloc" in dict(program.stages("main"))["fuse-rows"]
     assert is_split == (new in ("affine.store %n, %q[%r]", "arith.subf %c, %w"))
+
+
+GATHERED = """
+#each = affine_map<(i, j) -> (i, j)>
+#row = affine_map<(i, j) -> (i)>
+#one = affine_map<(i) -> (i)>
+func.func @main(%x: tensor<9x40xf32>, %m: tensor<9xf32>, %k: tensor<9xindex>)
+    -> tensor<9xf32> {
+  %e = tensor.empty() : tensor<9x40xf32>
+  %t = linalg.generic {indexing_maps = [#each, #row, #each],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%x, %m : tensor<9x40xf32>, tensor<9xf32>) outs(%e : tensor<9x40xf32>) {
+    ^bb0(%a: f32, %b: f32, %o: f32):
+      %j = linalg.index 1 : index
+      %n = arith.index_cast %j : index to i32
+      %f = arith.sitofp %n : i32 to f32
+      %d = arith.subf %a, %b : f32
+      %s = arith.addf %d, %f : f32
+      linalg.yield %s : f32
+  } -> tensor<9x40xf32>
+  %u = linalg.generic {indexing_maps = [#each, #each],
+      iterator_types = ["parallel", "parallel"]}
+      ins(%t : tensor<9x40xf32>) outs(%e : tensor<9x40xf32>) {
+    ^bb0(%a: f32, %o: f32):
+      %s = arith.mulf %a, %a : f32
+      linalg.yield %s : f32
+  } -> tensor<9x40xf32>
+  %z = tensor.empty() : tensor<9xf32>
+  %r = linalg.generic {indexing_maps = [#one, #one], iterator_types = ["parallel"]}
+      ins(%k : tensor<9xindex>) outs(%z : tensor<9xf32>) {
+    ^bb0(%p: index, %o: f32):
+      %i = linalg.index 0 : index
+      %a = tensor.extract %u[%i, %p] : tensor<9x40xf32>
+      linalg.yield %a : f32
+  } -> tensor<9xf32>
+  return %r : tensor<9xf32>
+}"""
+
+
+def test_gathered_elements_are_computed_where_they_are_gathered() -> None:
+    rng = np.random.default_rng(0)
+    x, m = (rng.normal(size=s).astype(np.float32) for s in ((9, 40), 9))
+    k = rng.integers(0, 40, 9)
+    program = gcg.compile(GATHERED, target="sim", arch=ARCH)
+    want = (x[range(9), k].astype(float) - m + k) ** 2
+    np.testing.assert_allclose(program.main(x, m, k), want, rtol=1e-5)
+    assert dict(program.stages("main"))["bufferize"].count("memref.alloc()") == 1

@@ -50,6 +50,7 @@ from gpucodegen.ir.types import (
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
+from gpucodegen.passes.prepare.tensors.gathered_elements import with_gathered_elements
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,7 +253,8 @@ class FuseTensors(ModulePass):
         return in_functions(module, lambda function: [_fused(function)])
 
 
-def _fused(function: Operation) -> Operation:
+def _fused(given: Operation) -> Operation:
+    function = with_blocks(given, with_gathered_elements)
     readers: dict[Value, set[Operation]] = {}
     for op in function.walk():
         for value in op.operands:
