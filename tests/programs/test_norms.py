@@ -36,13 +36,20 @@ func.func @main(%x: tensor<140x96xf32>) -> tensor<140x96xf32> {
 }"""
 
 
-def test_a_row_that_fits_is_read_once() -> None:
-    x = np.random.default_rng(0).normal(size=(140, 96)).astype(np.float32)
-    program = gcg.compile(ROOT_MEAN_SQUARES, target="sim", arch=ARCH)
+@pytest.mark.slow
+@pytest.mark.sampled(2)
+@pytest.mark.cases("shape", [(140, 8, 12), (140, 96)])
+def test_a_row_that_fits_is_read_once(shape: tuple[int, ...]) -> None:
+    """Rows of several dimensions, too: their loops over one view become one."""
+    text, axes = ROOT_MEAN_SQUARES, tuple(range(1, len(shape)))
+    text = text.replace("140x96", "x".join(map(str, shape)))
+    text = text.replace("dimensions = [1]", f"dimensions = {list(axes)}")
+    x = np.random.default_rng(0).normal(size=shape).astype(np.float32)
+    program = gcg.compile(text, target="sim", arch=ARCH)
     wide = x.astype(float)
-    want = wide / np.sqrt((wide**2).sum(1, keepdims=True))
+    want = wide / np.sqrt((wide**2).sum(axes, keepdims=True))
     np.testing.assert_allclose(program.main(x), want, rtol=1e-5)
-    assert kernels(program) == 1
+    assert kernels(program) == accesses(program, "vector.load") == 1
 
 
 SOFTMAX = """

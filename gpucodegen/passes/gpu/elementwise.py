@@ -176,8 +176,7 @@ def _flattened(
     flat = flat_nest(list(dict.fromkeys(loop.operation for loop in chain)))
     if flat is None or flat.overlaps(aliases.may_overlap):
         return (), tuple(chain), body
-    for at in reversed(range(len(flat.axes) - 1)):
-        flat = flat.merged(at) or flat
+    flat = flat.coalesced
     *views, nest = flat.operations()
     loops = tuple(
         MappedLoop(axis.iv, axis.at(0), axis.step, (axis.at(axis.extent),), nest)
