@@ -93,7 +93,7 @@ class FuseRows(ModulePass):
 
         def block(operations: Sequence[Operation]) -> list[Operation]:
             begun = with_initial_values(operations, surroundings)
-            begun, split = with_partial_variances(begun, surroundings, splits)
+            begun, split = with_partial_variances(begun, surroundings.aliases, splits)
             begun = _with_rows_outside(begun, surroundings, processors)
 
             def is_left_alone(op: Operation, analysis: NestAnalysis) -> bool:

@@ -21,20 +21,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from math import prod
 
 from gpucodegen.dialects import affine, arith
 from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.operation import Operation, Value, clone
 from gpucodegen.ir.types import MemRefType, element_bytes
-from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.lifting.aliases import Aliases
 from gpucodegen.passes.analysis.lifting.reductions import same_cell
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import has_no_effect
 from gpucodegen.passes.framework.indexing import Index, rewrite_maps
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.passes.loops.coalesce import FlatNest, flat_nest
+from gpucodegen.passes.loops.coalesce import flat_nest
 from gpucodegen.passes.loops.selection_keys import counts_elements
 from gpucodegen.passes.nests.loop_ranges import chain_of, rebuilt
 from gpucodegen.passes.prepare.linalg_to_affine import REASSOCIABLE
@@ -182,27 +182,23 @@ def _is_same(
 
 
 def with_partial_variances(
-    operations: Sequence[Operation], surroundings: Surroundings, splits: Splits
+    operations: Sequence[Operation], aliases: Aliases, splits: Splits
 ) -> tuple[list[Operation], set[Operation]]:
     """The block with variances in one pass, and the new nests."""
     current, made = list(operations), set[Operation]()
-    sums = {at: s for at, op in enumerate(current) if (s := RowSum.of(op))}
-    for at, squares in sums.items():
-        for first in (n for n in sums if n < at):
-            pair = Variance.of(sums[first], squares, surroundings.aliases)
-            between = current[first + 1 : at]
-            if pair is None or not all(map(_may_pass, between)):
-                continue
-            rows, axes = pair.mean.rows, pair.mean.axes
-            nests = None
-            if splits(prod(extents(rows)), prod(extents(axes))):
-                nests = _nests(pair)
-            if nests is not None:
-                after = current[at + 1 :]
-                current = [*current[:first], *between, *nests, *after]
-                made.update(op for op in nests if op.name == "affine.for")
-                more, new = with_partial_variances(current, surroundings, splits)
-                return more, made | new
+    sums = {op: found for op in operations if (found := RowSum.of(op))}
+    for (op, mean), (other, squares) in combinations(sums.items(), 2):
+        if not {op, other} <= {*current}:
+            continue
+        first, second = current.index(op), current.index(other)
+        between, pair = current[first + 1 : second], Variance.of(mean, squares, aliases)
+        sizes = prod(extents(mean.rows)), prod(extents(mean.axes))
+        if pair is None or not splits(*sizes) or not all(map(_may_pass, between)):
+            continue
+        nests = _nests(pair)
+        made.update(o for o in nests if o.name == FOR)
+        if nests:
+            current[first : second + 1] = [*between, *nests]
     return current, made
 
 
@@ -210,159 +206,131 @@ def _may_pass(op: Operation) -> bool:
     return not op.regions and (has_no_effect(op) or op.name in ALLOCATIONS)
 
 
-def _nests(pair: Variance) -> list[Operation] | None:
-    """The nest of the parts and that of the rows; None without even parts."""
-    flat = _merged(pair.mean)
-    rows = len(pair.mean.rows)
-    if flat is None:
-        return None
-    *before, nest = flat.operations()
-    chain = chain_of(nest)
-    *others, last = extents(chain[rows:])
-    size = _part(last)
-    if size is None or element_bytes(pair.mean.term.type) not in (4, 8):
-        return None
-    return _Parts(
-        pair, tuple(before), tuple(chain), (*others, last // size), size
-    ).all()
-
-
-def _part(extent: int) -> int | None:
-    """The largest part that divides a loop's iterations."""
-    sizes = range(min(LONGEST, extent), SHORTEST - 1, -1)
-    return next((n for n in sizes if extent % n == 0), None)
-
-
-def _merged(found: RowSum) -> FlatNest | None:
-    """The terms alone, with the loops over contiguous memory merged."""
-    terms = slice_of(found.axes[-1], [found.term])
-    end = affine.yield_(location=found.first.location)
-    flat = flat_nest(chain_of(rebuilt(found.loops, (*terms, end))))
-    rows = len(found.rows)
-    for at in reversed(range(rows, len(found.loops) - 1)):
-        flat = flat and (flat.merged(at) or flat)
-    return flat
+def _nests(pair: Variance) -> list[Operation]:
+    """The nest of the parts and that of the rows; none without even parts."""
+    mean = pair.mean
+    body = (*slice_of(mean.axes[-1], [mean.term]), affine.yield_())
+    flat, rows = flat_nest(chain_of(rebuilt(mean.loops, body))), len(mean.rows)
+    if flat is None or element_bytes(mean.term.type) not in (4, 8):
+        return []
+    for at in reversed(range(rows, len(mean.loops) - 1)):
+        flat = flat.merged(at) or flat
+    *views, nest = flat.operations()
+    terms = chain_of(nest)[rows:]
+    *others, last = extents(terms)
+    sizes = range(min(LONGEST, last), SHORTEST - 1, -1)
+    size = next((n for n in sizes if last % n == 0), 0)
+    if not size:
+        return []
+    parts = _Parts(pair, tuple(terms), (*others, last // size), size)
+    return [*views, *parts.operations()]
 
 
 @dataclass(frozen=True, slots=True)
 class _Parts:
-    """``chain``: loops around the terms; ``counts``: parts along each after the rows.
-
-    ``views``: operations that the terms need.
-    """
+    """``loops`` around the terms; ``counts``: parts along each, of ``size`` terms."""
 
     pair: Variance
-    views: tuple[Operation, ...]
-    chain: tuple[Operation, ...]
+    loops: tuple[Operation, ...]
     counts: tuple[int, ...]
     size: int
 
-    def all(self) -> list[Operation]:
-        mean = self.pair.mean
+    def operations(self) -> list[Operation]:
+        mean, squares = self.pair.mean, self.pair.squares
         b = Builder(mean.first.location)
         shape = (*extents(mean.rows), prod(self.counts))
         ty = MemRefType(shape, mean.term.type)
         names = "sums", "distances", "squares"
         buffers = [b.allocate("memref.alloc", ty, name) for name in names]
-        self._over_rows(b, lambda i, at: self._parts(i, at, buffers))
-        self._over_rows(b, lambda i, at: self._rows(i, at, buffers))
+        for found, body in ((mean, self._parts), (squares, self._rows)):
+            i = Builder(b.location)
+            body(i, [*map(_iv, found.rows)], *buffers)
+            end = affine.yield_(location=b.location)
+            b.operations.append(rebuilt(found.rows, (*i.operations, end)))
         for buffer in buffers:
             b.add("memref.dealloc", (buffer,))
-        return [*self.views, *b.operations]
+        return b.operations
 
-    def _over_rows(
-        self, b: Builder, body: Callable[[Builder, list[Value]], None]
-    ) -> None:
-        def level(i: Builder, at: list[Value]) -> None:
-            if len(at) == len(self.pair.mean.rows):
-                body(i, at)
-                return
-            (count,) = extents(self.pair.mean.rows[len(at) :][:1])
-            i.loop(0, count, lambda j, iv: level(j, [*at, iv]), hint="r")
+    def _parts(self, b: Builder, row: list[Value], *buffers: Value) -> None:
+        """The sums of each part of a row."""
 
-        level(b, [])
-
-    def _parts(self, b: Builder, at: list[Value], buffers: Sequence[Value]) -> None:
         def part(i: Builder, p: Value) -> None:
-            zero = i.constant(0, self.pair.mean.term.type)
-            (total,) = self._over_part(i, at, p, [zero], lambda _, x: [x])
-            center = self._divided(i, total)
+            (total,) = self._over_part(i, p, 1, lambda _, x: [x])
+            center = self._mean(i, total)
 
             def terms(j: Builder, x: Value) -> list[Value]:
                 far = _arith(j, "sub", x, center)
                 return [far, _arith(j, "mul", far, far)]
 
-            found = self._over_part(i, at, p, [zero, zero], terms)
-            for value, buffer in zip((total, *found), buffers, strict=True):
-                i.store(value, buffer, [*at, p])
+            found = total, *self._over_part(i, p, 2, terms)
+            for value, buffer in zip(found, buffers, strict=True):
+                i.store(value, buffer, [*row, p])
 
         b.loop(0, prod(self.counts), part, hint="part")
 
     def _over_part(
         self,
         b: Builder,
-        at: list[Value],
         part: Value,
-        start: list[Value],
+        count: int,
         terms: Callable[[Builder, Value], list[Value]],
     ) -> tuple[Value, ...]:
-        """Sums over the elements of a part."""
-        mean = self.pair.mean
-        variables = [affine.For(op).iv for op in self.chain]
-        known = dict(zip(variables, map(Index.of, at), strict=False))
-        rest = Index.of(part)
-        pieces = variables[len(at) :]
-        for iv, count in reversed([*zip(pieces, self.counts, strict=True)]):
-            known[iv] = rest if iv is pieces[0] else rest % count
-            rest = rest // count
+        """The sums of so many terms of each element of a part."""
+        variables, term = [*map(_iv, self.loops)], self.pair.mean.term
+        known, rest = dict[Value, Index](), Index.of(part)
+        for iv, pieces in reversed([*zip(variables, self.counts, strict=True)]):
+            known[iv] = rest if iv is variables[0] else rest % pieces
+            rest = rest // pieces
 
         def body(i: Builder, k: Value, totals: Sequence[Value]) -> list[Value]:
-            here = {**known, pieces[-1]: known[pieces[-1]] * self.size + k}
+            here = {**known, variables[-1]: known[variables[-1]] * self.size + k}
             values: dict[Value, Value] = {}
-            for op in inner_operations(self.chain[-1]):
+            for op in inner_operations(self.loops[-1]):
                 i.operations.append(clone(rewrite_maps(op, here), values))
-            x = values[mean.term]
-            pairs = zip(totals, terms(i, x), strict=True)
-            return [_added(i, total, term) for total, term in pairs]
+            found = zip(totals, terms(i, values.get(term, term)), strict=True)
+            return [_added(i, total, more) for total, more in found]
 
-        return b.carried_loop(0, self.size, start, body, hint="k")
+        zero = b.constant(0, term.type)
+        return b.carried_loop(0, self.size, [zero] * count, body, hint="k")
 
-    def _divided(self, b: Builder, total: Value) -> Value:
+    def _mean(self, b: Builder, total: Value) -> Value:
         return _arith(b, "div", total, b.constant(self.size, total.type))
 
-    def _rows(self, b: Builder, at: list[Value], buffers: Sequence[Value]) -> None:
-        sums, distances, squares = buffers
-        pair, count = self.pair, prod(self.counts)
+    def _rows(
+        self, b: Builder, row: list[Value], sums: Value, far: Value, squares: Value
+    ) -> None:
+        """The sum and the squares of a row, from those of its parts."""
+        pair = self.pair
 
-        def known(found: RowSum) -> dict[Value, Value]:
-            return dict(zip((affine.For(o).iv for o in found.rows), at, strict=True))
+        def total(i: Builder, p: Value) -> Value:
+            return i.load(sums, [*row, p])
 
-        def total(i: Builder, p: Value, values: Sequence[Value]) -> list[Value]:
-            return [_added(i, values[0], i.load(sums, [*at, p]))]
+        def square(i: Builder, p: Value) -> Value:
+            shift = _arith(i, "sub", self._mean(i, i.load(sums, [*row, p])), pair.m)
+            n, two = (i.constant(v, shift.type) for v in (self.size, 2))
+            inside = _arith(i, "mul", two, i.load(far, [*row, p]))
+            both = _arith(i, "add", inside, _arith(i, "mul", n, shift))
+            cross = _arith(i, "mul", shift, both)
+            return _arith(i, "add", i.load(squares, [*row, p]), cross)
 
-        first = pair.mean.first.operands[0]
-        found = b.carried_loop(0, count, [first], total, hint="part")
-        mean = pair.mean.first.with_(operands=(*found, *pair.mean.first.operands[1:]))
-        b.operations.append(clone(mean, known(pair.mean)))
-        values = known(pair.squares)
-        b.operations += [clone(op, values) for op in pair.shift]
-        m = values.get(pair.m, pair.m)
+        for found, term in ((pair.mean, total), (pair.squares, square)):
+            to = found.first.operands
 
-        def square(i: Builder, p: Value, values: Sequence[Value]) -> list[Value]:
-            center = self._divided(i, i.load(sums, [*at, p]))
-            far = _arith(i, "sub", center, m)
-            n, two = (i.constant(v, far.type) for v in (self.size, 2))
-            inside = _arith(i, "mul", two, i.load(distances, [*at, p]))
-            both = _arith(i, "add", inside, _arith(i, "mul", n, far))
-            cross = _arith(i, "mul", far, both)
-            term = _arith(i, "add", i.load(squares, [*at, p]), cross)
-            return [_added(i, values[0], term)]
+            def body(
+                i: Builder, p: Value, kept: Sequence[Value], term: Term = term
+            ) -> list[Value]:
+                return [_added(i, kept[0], term(i, p))]
 
-        start = pair.squares.first.operands[0]
-        found = b.carried_loop(0, count, [start], square, hint="part")
-        store = pair.squares.first
-        store = store.with_(operands=(*found, *store.operands[1:]))
-        b.operations.append(clone(store, known(pair.squares)))
+            ends = b.carried_loop(0, prod(self.counts), to[:1], body, hint="part")
+            store = found.first.with_(operands=(*ends, *to[1:]))
+            b.operations.append(
+                clone(store, dict(zip(map(_iv, found.rows), row, strict=True)))
+            )
+            if found is pair.mean:
+                b.operations += pair.shift
+
+
+Term = Callable[[Builder, Value], Value]
 
 
 def _arith(b: Builder, name: str, one: Value, other: Value) -> Value:

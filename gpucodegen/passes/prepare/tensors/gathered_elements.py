@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from math import prod
 
 from gpucodegen.dialects import linalg
+from gpucodegen.dialects.gcg import NAME
 from gpucodegen.ir.affine import Const, Dim
 from gpucodegen.ir.operation import Operation, Value, clone, substitute_values
 from gpucodegen.ir.types import TensorType
@@ -86,6 +87,8 @@ def _constant(expr: object) -> int:
 def _is_recomputed(producer: Operation, count: int) -> bool:
     """Whether a producer is elementwise, of many elements, and simply indexed."""
     if producer.name != "linalg.generic" or len(producer.results) != 1:
+        return False
+    if NAME in producer.attributes:  # a schedule names its loops
         return False
     generic = linalg.Structured(producer)
     maps = generic.indexing_maps
