@@ -239,7 +239,7 @@ def _is_left_alone(op: Operation, analysis: NestAnalysis, processors: int) -> bo
         return True
     if any(map(paying_contraction, distribute(op, analysis))):
         return True
-    rows = [*takewhile(analysis.is_parallel, chain_of(op))]
+    rows = [*takewhile(analysis.is_parallel, chain_of(op))] or [op]
     counts = [extent(loop) for loop in rows]
     is_few = None not in counts and prod(n or 1 for n in counts) < processors
     loops = (o for o in op.walk() if o.name == "affine.for")
