@@ -9,9 +9,11 @@ from gpucodegen.passes.gpu.map_gpu import MapGpu
 from gpucodegen.passes.gpu.predicate_padding import PredicatePadding
 from gpucodegen.passes.loops.array_contraction import ContractArrays
 from gpucodegen.passes.loops.array_privatization import Privatize
+from gpucodegen.passes.loops.coalesce import CoalesceRows
 from gpucodegen.passes.loops.fusion import FuseElementwise
 from gpucodegen.passes.loops.histogram_privatization import AtomicUpdates
 from gpucodegen.passes.loops.rectangular_tiling import Tile
+from gpucodegen.passes.loops.selection_keys import PackSelections
 from gpucodegen.passes.prepare.argument_facts import MarkOverwritten
 from gpucodegen.tiling.machine.gpu.devices import WARP
 
@@ -19,6 +21,7 @@ from gpucodegen.tiling.machine.gpu.devices import WARP
 def mapped(options: Options) -> list[ModulePass]:
     """Passes: parallelize updates, privatize scalars, fuse nests, outline kernels."""
     return [
+        PackSelections(),
         AtomicUpdates(WARP, options.reassociate, options.exact),
         Privatize(min_iterations=WARP),
         *_nests(options),
@@ -43,5 +46,5 @@ def _nests(options: Options) -> list[ModulePass]:
     if options.exact:
         return []
     orders = [ExposeParallelism(options.arch)] if options.time_tiles else []
-    fused = [FuseRows(options.arch), FuseElementwise(), ContractArrays()]
-    return [PredicatePadding(), *fused, *orders]
+    fused = [FuseRows(options.arch), FuseElementwise(), CoalesceRows()]
+    return [PredicatePadding(), *fused, ContractArrays(), *orders]

@@ -176,8 +176,7 @@ def _flattened(
     flat = flat_nest(list(dict.fromkeys(loop.operation for loop in chain)))
     if flat is None or flat.overlaps(aliases.may_overlap):
         return (), tuple(chain), body
-    for at in reversed(range(len(flat.axes) - 1)):
-        flat = flat.merged(at) or flat
+    flat = flat.coalesced
     *views, nest = flat.operations()
     loops = tuple(
         MappedLoop(axis.iv, axis.at(0), axis.step, (axis.at(axis.extent),), nest)
@@ -233,12 +232,17 @@ class Sweep:
 
     @cached_property
     def contiguous(self) -> int:
-        """Bytes of an iteration that are contiguous with those of the next one."""
+        """Bytes of arrays that are contiguous from one iteration to the next one."""
         return sum(
-            address.element
+            address.element * self._elements(address)
             for op, address in self.addresses.items()
             if address is not None and self.distance(op) == 1
         )
+
+    def _elements(self, address: Address) -> int:
+        """Elements that an access touches: iterations of the loops that move it."""
+        moving = (loop for loop in self.chain if address.factor(loop.iv) != 0)
+        return prod(map(iterations, moving))
 
     def alignment(self, op: Operation, first: int, width: int) -> int:
         """Bytes that divide an address where groups of a width begin at ``first``."""

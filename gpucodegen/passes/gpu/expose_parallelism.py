@@ -16,9 +16,10 @@ fills an array is fused with the reductions that begin with its numbers, around 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import takewhile
 from math import prod
 from typing import ClassVar
 
@@ -40,9 +41,11 @@ from gpucodegen.passes.framework.functions import in_functions, with_blocks
 from gpucodegen.passes.framework.indexing import compact, from_map
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.blocks.thread_reductions import extent
+from gpucodegen.passes.gpu.reduction_problems import parallel_outermost
 from gpucodegen.passes.gpu.stepped import TYPICAL, Steps, distributed, lane_programs
 from gpucodegen.passes.loops.fusion import Fuser, LocalityFuser
-from gpucodegen.passes.loops.interchange import interchanged
+from gpucodegen.passes.loops.interchange import interchanged, refusal_of
+from gpucodegen.passes.loops.partial_variances import with_partial_variances
 from gpucodegen.passes.loops.restructure import (
     Planner,
     reordered,
@@ -55,12 +58,14 @@ from gpucodegen.passes.outlining.transfer_spans import needs_block
 from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, WARP, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import START
 from gpucodegen.tiling.machine.gpu.product_plan import planned_for
+from gpucodegen.tiling.machine.gpu.reductions import KEPT, SIZES
 from gpucodegen.tiling.machine.gpu.thread_groups import (
     lane_clocks,
     plan_lanes,
     step_clocks,
 )
 from gpucodegen.tiling.proof.legality import Refusal
+from gpucodegen.tiling.proof.liveness import LoopKind, LoopVerdict
 from gpucodegen.tiling.schedule.isl_scheduler import (
     Parallel,
     find_schedule,
@@ -83,37 +88,42 @@ class FuseRows(ModulePass):
         surroundings = Surroundings.of(module)
         processors = planned_for(self.arch).processors
 
-        def is_left_alone(op: Operation, analysis: NestAnalysis) -> bool:
-            return _is_left_alone(op, analysis, processors)
-
-        fuser = LocalityFuser(surroundings, processors, is_left_alone, least=processors)
+        def splits(rows: int, length: int) -> bool:
+            return rows < processors or length > max(SIZES) * KEPT
 
         def block(operations: Sequence[Operation]) -> list[Operation]:
-            begun = with_initial_values(operations, surroundings, processors)
+            begun = with_initial_values(operations, surroundings)
+            begun, split = with_partial_variances(begun, surroundings.aliases, splits)
+            begun = _with_rows_outside(begun, surroundings, processors)
+
+            def is_left_alone(op: Operation, analysis: NestAnalysis) -> bool:
+                return op in split or _is_left_alone(op, analysis, processors)
+
+            least = processors
+            fuser = LocalityFuser(surroundings, processors, is_left_alone, least=least)
             return fuser.all_fused(begun)
 
         return in_functions(module, lambda op: [with_blocks(op, block)])
 
 
 def with_initial_values(
-    operations: Sequence[Operation], surroundings: Surroundings, processors: int
+    operations: Sequence[Operation], surroundings: Surroundings
 ) -> list[Operation]:
     """The block with fills inside of the reductions that begin with them."""
     current, at = list(operations), 0
     while at < len(current):
-        made = _begun(current, at, surroundings, processors)
+        made = _begun(current, at, surroundings)
         current, at = (current, at + 1) if made is None else (made, at)
     return current
 
 
 def _begun(
-    operations: list[Operation], at: int, surroundings: Surroundings, processors: int
+    operations: list[Operation], at: int, surroundings: Surroundings
 ) -> list[Operation] | None:
     """The block with the fill at a position fused, if there is one."""
     chain = chain_of(operations[at]) if operations[at].name == "affine.for" else []
     stored = _filled(chain)
-    counts = [extent(loop) for loop in chain]
-    if stored is None or None in counts or prod(n or 1 for n in counts) < processors:
+    if stored is None or None in map(extent, chain):
         return None
     users = (
         n
@@ -124,6 +134,7 @@ def _begun(
     op = operations[user]
     if user == at or op.name != "affine.for" or len(chain_of(op)) <= len(chain):
         return None
+    op = parallel_outermost(op, operations[:user], surroundings)
     analysis = analyse([op], operations[:user], surroundings)
     if any(map(paying_contraction, distribute(op, analysis))):
         return None
@@ -132,9 +143,55 @@ def _begun(
     if order is None or not all(map(analysis.is_parallel, around)):
         return None
     turned = list(operations)
-    turned[at] = interchanged(chain, order)
+    turned[at], turned[user] = interchanged(chain, order), op
     made = Fuser((), None, surroundings, len(chain)).fused(turned, at, user)
     return None if isinstance(made, Refusal) else made
+
+
+ROWS_OF_THREADS = 1 << 10
+"""Rows of each processor from which on a thread per row fills the device."""
+
+
+def _with_rows_outside(
+    operations: Sequence[Operation], surroundings: Surroundings, processors: int
+) -> list[Operation]:
+    """The block with elementwise nests in the order of the rows that they follow.
+
+    Loops move where a reduction of strided rows, each for one thread, stores what the
+    nest loads for each of its rows: then both are fused.
+    """
+    turned = list(operations)
+    rows: dict[Value, list[int]] = {}
+    for at, op in enumerate(operations):
+        chain = chain_of(op) if op.name == "affine.for" else []
+        inside = inner_operations(chain[-1]) if chain else ()
+        order = _order_along(chain, inside, rows)
+        if order and order != sorted(order):
+            analysis = analyse([op], turned[:at], surroundings)
+            is_legal = refusal_of(analysis, chain, order) is None
+            turned[at] = interchanged(chain, order) if is_legal else op
+        counts = [extent(loop) or 0 for loop in chain]
+        if inside and inside[0].name == "affine.store" and len(inside) > 1:
+            ways = _dimensions(chain, inside[0])
+            if ways and prod(counts) >= processors * ROWS_OF_THREADS:
+                rows[inside[0].operands[1]] = ways
+    return turned
+
+
+def _order_along(
+    chain: Sequence[Operation],
+    body: Sequence[Operation],
+    rows: Mapping[Value, Sequence[int]],
+) -> list[int] | None:
+    """The loops of an elementwise nest with those of rows, in their order, outside."""
+    variables = [affine.For(op).iv for op in chain]
+    for op in body:
+        wanted = rows.get(op.operands[0]) if op.name == "affine.load" else None
+        places = [v for v in op.operands[1:] if v in variables]
+        if wanted and affine.map_of(op).is_identity and len(places) == len(wanted):
+            first = [variables.index(places[d]) for d in wanted]
+            return [*first, *(n for n in range(len(chain)) if n not in first)]
+    return None
 
 
 def _order_of(
@@ -182,9 +239,11 @@ def _is_left_alone(op: Operation, analysis: NestAnalysis, processors: int) -> bo
         return True
     if any(map(paying_contraction, distribute(op, analysis))):
         return True
-    rows = extent(op)
-    is_few = rows is not None and rows < processors
-    return is_few and not all(map(analysis.is_parallel, chain_of(op)))
+    rows = [*takewhile(analysis.is_parallel, chain_of(op))] or [op]
+    counts = [extent(loop) for loop in rows]
+    is_few = None not in counts and prod(n or 1 for n in counts) < processors
+    loops = (o for o in op.walk() if o.name == "affine.for")
+    return is_few and not all(map(analysis.is_parallel, loops))
 
 
 Operations = list[Operation]
@@ -242,7 +301,7 @@ def _best(
     analysis = analyse([op], context, surroundings)
     if needs_block(op) or _multiplies(op, analysis, context, surroundings):
         return [op]
-    if _depth(op) > DEEPEST:
+    if _depth(op) > DEEPEST or _has_shared_rows(op, analysis, device):
         return [op]
     textual = _clocks(op, context, surroundings, device, analysis)
     if textual <= ENOUGH * _least_clocks(op, device):
@@ -264,6 +323,30 @@ def _best(
     costs = [cost(order) / GAIN for order in orders]
     least = min(costs, default=textual)
     return orders[costs.index(least)] if least < textual else [op]
+
+
+def _has_shared_rows(op: Operation, analysis: NestAnalysis, device: GpuDevice) -> bool:
+    """Whether rows enough for all processors run several loops, each for a team.
+
+    The estimates here know a thread per row; `map_reductions` gives each row a team.
+    """
+    rows = chain_of(op)
+    counts = [extent(loop) for loop in rows]
+    known = prod(count or 0 for count in counts)
+    inner = [o for o in inner_operations(rows[-1]) if o.name == "affine.for"]
+    kinds = [analysis.verdict(loop) for loop in inner]
+    return (
+        len(inner) > 1
+        and known >= device.processors
+        and all(map(analysis.is_parallel, rows))
+        and all(found is not None and _is_shared(found) for found in kinds)
+    )
+
+
+def _is_shared(found: LoopVerdict) -> bool:
+    """Whether the members of a team may share the iterations of a loop."""
+    is_sum = found.kind is LoopKind.REDUCTION and found.reassociable
+    return found.kind is LoopKind.PARALLEL or is_sum
 
 
 def _depth(op: Operation) -> int:

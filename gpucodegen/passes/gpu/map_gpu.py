@@ -136,8 +136,7 @@ Other loops stay on the host or run in one thread.
 class GpuMapper:
     """Maps one function; collects its kernels and their possible plans.
 
-    ``uses``: use count of each value of the function.  ``loads``: how kernels get the
-    vectors of earlier ones.  ``depth``: the number of host loops around.
+    ``loads``: how kernels get the vectors of earlier ones.
     """
 
     module: str
@@ -145,7 +144,9 @@ class GpuMapper:
     plan: Candidate | None = None
     team: ThreadGroup | None = None
     surroundings: Surroundings = field(default_factory=Surroundings)
-    uses: Mapping[Value, int] = field(default_factory=dict[Value, int])
+    users: Mapping[Value, Sequence[Operation]] = field(
+        default_factory=dict[Value, Sequence[Operation]]
+    )
     contractions: bool = True
     time_tiles: bool = True
     order: Order = field(default_factory=Order)
@@ -165,6 +166,10 @@ class GpuMapper:
     def plans(self) -> KernelMenus:
         """The plans on offer for the next kernel."""
         return KernelMenus(self.menus, self._next_kernel)
+
+    @property
+    def _uses(self) -> dict[Value, int]:
+        return {value: len(found) for value, found in self.users.items()}
 
     @property
     def _next_kernel(self) -> str:
@@ -200,7 +205,7 @@ class GpuMapper:
             before += (op, *others)
         members += self._closed(run, ())
         return FusionGroups(
-            members, self._contracted, self.uses, context, self.surroundings
+            members, self._contracted, self._uses, context, self.surroundings
         ).all_mapped()
 
     def _step(self, step: Sequence[Operation]) -> FusionMember:
@@ -464,7 +469,7 @@ class MapGpu(ModulePass):
                 plan,
                 ThreadGroup(*self.team) if self.team else None,
                 surroundings,
-                {value: len(found) for value, found in users(op).items()},
+                users(op),
                 self.contractions,
                 self.time_tiles,
                 Order(self.relaxed, self.exact),

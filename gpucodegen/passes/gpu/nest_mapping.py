@@ -13,6 +13,7 @@ from functools import cached_property, reduce
 from typing import Protocol
 
 from gpucodegen.dialects import affine
+from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.affine import Dim, linear_form
 from gpucodegen.ir.operation import Operation, Value, substitute_values
 from gpucodegen.passes.analysis.lifting import Surroundings
@@ -156,6 +157,10 @@ class Mapper(Protocol):
     surroundings: Surroundings
     definitions: Mapping[Value, Operation]
     """The operations that make the values of the function."""
+    users: Mapping[Value, Sequence[Operation]]
+    """The operations that use a value of the function."""
+    depth: int
+    """The number of host loops around the current operations."""
     order: Order
     """The reassociation that the program allows."""
     precision: str
@@ -212,6 +217,25 @@ class Nest:
         """Definitions of the function's values, and of those that kinds added."""
         made = {value: op for op in self.context for value in op.results}
         return {**made, **self.mapper.definitions}
+
+    @cached_property
+    def own_buffers(self) -> list[Value]:
+        """Earlier allocations that only this nest uses, which runs once for each.
+
+        After the nest their contents are dead.
+        """
+        if self.mapper.depth:
+            return []
+        inside, users = {id(op) for op in self.op.walk()}, self.mapper.users
+        return [
+            op.result
+            for op in self.context
+            if op.name in ALLOCATIONS
+            and all(
+                id(user) in inside or user.name == "memref.dealloc"
+                for user in users.get(op.result, (op,))
+            )
+        ]
 
     def of(self, op: Operation) -> Nest:
         """Another nest in its place."""

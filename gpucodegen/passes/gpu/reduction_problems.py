@@ -18,6 +18,7 @@ from gpucodegen.dialects import affine
 from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.affine import divisor_of
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
+from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import has_no_effect
@@ -153,7 +154,7 @@ def row_program(nest: Nest) -> RowProgram | None:
     (op,) = rewrite_bottom_up(nest.op, _carrying)
     if op.name != "affine.for" or op.results:
         return None
-    op = _parallel_outermost(nest.of(op))
+    op = parallel_outermost(op, nest.context, nest.mapper.surroundings)
     chain = parallel_chain(op, nest.of(op).analysis, len(THREADS))
     inside = inner_operations(chain[-1].operation) if chain else (op,)
     return RowProgram(tuple(chain), _kept(nest, inside), nest)
@@ -190,17 +191,19 @@ def _carrying(op: Operation) -> list[Operation] | None:
     return [*starts, *rewrite_bottom_up(loop, free)]
 
 
-def _parallel_outermost(nest: Nest) -> Operation:
+def parallel_outermost(
+    given: Operation, context: Sequence[Operation], surroundings: Surroundings
+) -> Operation:
     """The perfectly nested loops with parallel ones around accumulating ones."""
-    op = sunk(nest.op)
+    op = sunk(given)
     chain = chain_of(op)
-    analysis = nest.of(op).analysis
+    analysis = analyse([op], context, surroundings)
     kinds = [verdict and verdict.kind for verdict in map(analysis.verdict, chain)]
     if not {LoopKind.PARALLEL, LoopKind.REDUCTION}.issuperset(kinds):
-        return nest.op
+        return given
     order = sorted(range(len(chain)), key=lambda at: kinds[at] is LoopKind.REDUCTION)
     if order == [*range(len(chain))] or refusal_of(analysis, chain, order):
-        return nest.op
+        return given
     return interchanged(chain, order)
 
 

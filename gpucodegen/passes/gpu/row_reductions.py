@@ -285,7 +285,7 @@ def _kernel(program: RowProgram, problem: Rows, plan: RowTeams) -> KernelBody | 
     def run(inner: Builder) -> None:
         dealing = RowShares(analysis, deal, program.order)
         Phases(analysis, members, dealing).operations(inner, body)
-        kept.drop([op.result for op in buffers])
+        kept.drop([op.result for op in buffers] + program.nest.own_buffers)
 
     made = Builder(b.location)
     made.guard([*inside, *limits], run)

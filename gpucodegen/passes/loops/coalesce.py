@@ -45,7 +45,7 @@ from gpucodegen.passes.framework.functions import (
 )
 from gpucodegen.passes.framework.indexing import Index, as_map
 from gpucodegen.passes.framework.nests import Axis, inner_operations, to_parallel
-from gpucodegen.passes.nests.loop_ranges import chain_of
+from gpucodegen.passes.nests.loop_ranges import chain_of, rebuilt
 from gpucodegen.passes.vectorize.loops import RANGES, range_in
 
 
@@ -96,9 +96,21 @@ class FlatNest:
             may_overlap(one, other) for one in stored for other in memrefs - {one}
         )
 
+    @property
+    def coalesced(self) -> FlatNest:
+        """The nest with all neighbouring loops merged that can be."""
+        flat = self
+        for at in reversed(range(len(self.axes) - 1)):
+            flat = flat.merged(at) or flat
+        return flat
+
     def operations(self) -> list[Operation]:
         b = Builder(self.axes[0].operation.location)
-        views: dict[Folded, Value] = {}
+        loop = self.loop(b, {})
+        return [*b.operations, loop]
+
+    def loop(self, b: Builder, views: dict[Folded, Value]) -> Operation:
+        """The outermost loop; ``views`` of buffers that are made, and new ones in b."""
         inside: list[Operation] = []
         for op in self.body:
             place = self.places.get(op)
@@ -111,7 +123,7 @@ class FlatNest:
             inside.append(_redirected(op, views[view], place.indices))
         for axis in reversed(self.axes):
             inside = [_loop(axis, inside)]
-        return [*b.operations, *inside]
+        return inside[0]
 
 
 def flat_nest(chain: Sequence[Operation]) -> FlatNest | None:
@@ -244,3 +256,54 @@ class _Coalescer:
             return True
         analysis = analyse([inner], (), self.surroundings)
         return all(map(analysis.is_parallel, chain_of(inner)))
+
+
+@dataclass(frozen=True, slots=True)
+class CoalesceRows(ModulePass):
+    """Coalesce the loops that pass over a row, where several do, over common views.
+
+    Thread groups keep rows of single loops in registers.
+    """
+
+    name: ClassVar[str] = "coalesce-rows"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"affine.for"})
+
+    def apply(self, module: Module) -> Module:
+        may_overlap = Surroundings.of(module).aliases.may_overlap
+
+        def block(operations: Sequence[Operation]) -> list[Operation]:
+            return [new for op in operations for new in _rows(op, may_overlap)]
+
+        return in_functions(module, lambda op: [with_blocks(op, block)])
+
+
+def _rows(
+    op: Operation, may_overlap: Callable[[Value, Value], bool]
+) -> list[Operation]:
+    """A nest whose rows are single loops, after its views; the nest itself if none."""
+    around = chain_of(op) if op.name == "affine.for" else []
+    inside = inner_operations(around[-1]) if around else ()
+    chains = {o: chain_of(o) for o in inside if o.name == "affine.for"}
+    if len(chains) < 2 or all(len(chain) == 1 for chain in chains.values()):
+        return [op]
+    b, views = Builder(op.location), dict[Folded, Value]()
+    made: dict[Operation, Operation] = {}
+    for o, chain in chains.items():
+        nest = flat_nest(chain)
+        if nest is None or len(nest.coalesced.axes) > 1:
+            return [op]
+        made[o] = nest.coalesced.loop(b, views)
+    accesses = [o for o in op.walk() if o.name in affine.ACCESSES]
+    stored = {o.operands[1] for o in accesses if not o.results}
+    loaded = {o.operands[0] for o in accesses if o.results}
+    shown = {view.memref for view, value in views.items() if value is not view.memref}
+    body = [made.get(o, o) for o in inside]
+    direct = {v for o in body for n in o.walk() for v in n.operands}
+    if (
+        not shown.isdisjoint(stored & loaded | direct)
+        or len({view.memref for view in views}) < len(views)
+        or any(may_overlap(s, v) for s in stored for v in stored | loaded if s is not v)
+    ):
+        return [op]
+    end = around[-1].body.operations[-1]
+    return [*b.operations, rebuilt(around, (*body, end))]

@@ -3,11 +3,12 @@
     t = f(a[m(i)])          becomes          r[..] = g(f(a[m(n(j))]), ..)
     r[..] = g(t[n(j)], ..)
 
-A producer with a single consumer is fused into it.  Copies, broadcasts, transposes and
-constants are fused into every consumer.  Only these and widening conversions are fused
-into contractions, which stay recognisable; consumers of a contraction are fused
-later, on loops.  Reductions of several results, such as the place of a maximum, compute
-the positions that they compare.
+A producer with a single consumer is fused into it.  Copies, broadcasts, transposes,
+constants and widening conversions are fused into every consumer, and only these into
+contractions, which stay recognisable; consumers of a contraction are fused later, on
+loops.  A reshape between two that only joins dimensions moves behind the second one.
+Reductions of several results, such as the place of a maximum, compute the positions
+that they compare.  A reduction that repeats an earlier one takes its result.
 
 Arithmetic on whole tensors becomes ``linalg.generic``.  ``d = contract a, b, c`` of
 whole vectors becomes ``C[i, j] op= A[i, k] * B[k, j]`` on buffers A, B and C that hold
@@ -16,8 +17,9 @@ a, b and c, and d is loaded from C.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import ClassVar
 
 from gpucodegen.dialects import linalg, vector
@@ -26,7 +28,7 @@ from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.framework.registry import lookup
 from gpucodegen.dialects.gcg import NAME
 from gpucodegen.dialects.shared.combiners import kind_word, of_kind
-from gpucodegen.ir.affine import AffineMap, Const, Dim
+from gpucodegen.ir.affine import AffineExpr, AffineMap, Const, Dim, to_expr
 from gpucodegen.ir.attributes import DenseElementsAttr, IntegerAttr, number
 from gpucodegen.ir.operation import (
     Operation,
@@ -48,6 +50,7 @@ from gpucodegen.ir.types import (
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
+from gpucodegen.passes.prepare.tensors.gathered_elements import with_gathered_elements
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,7 +222,8 @@ def _element(value: Value) -> Value:
 
 
 _WIDER = frozenset(["arith.extf", "arith.extsi", "arith.extui"])
-_UNREAD = frozenset(["linalg.generic", "tensor.empty", "arith.constant", "tensor.dim"])
+_RESHAPES = frozenset(["tensor.collapse_shape", "tensor.expand_shape"])
+_UNREAD = _RESHAPES | {"linalg.generic", "tensor.empty", "arith.constant", "tensor.dim"}
 """Operations that are removed when their results are unused."""
 
 
@@ -249,7 +253,8 @@ class FuseTensors(ModulePass):
         return in_functions(module, lambda function: [_fused(function)])
 
 
-def _fused(function: Operation) -> Operation:
+def _fused(given: Operation) -> Operation:
+    function = with_blocks(given, with_gathered_elements)
     readers: dict[Value, set[Operation]] = {}
     for op in function.walk():
         for value in op.operands:
@@ -259,18 +264,26 @@ def _fused(function: Operation) -> Operation:
 
 @dataclass(slots=True)
 class _Fuser:
-    """One block; ``made``: the definitions in it; ``readers`` of values."""
+    """One block; ``made``: the definitions in it; ``readers`` of values.
+
+    ``origins``: the operation of the text of each structured one.
+    """
 
     readers: dict[Value, set[Operation]]
     made: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
+    origins: dict[Operation, Operation] = field(
+        default_factory=dict[Operation, Operation]
+    )
 
     def block(self, operations: Sequence[Operation]) -> list[Operation]:
         result: list[Operation] = []
         for op in operations:
             joined = self._joined(op) if _is_structured(op) else self._inside(op)
-            self.made.update((value, joined) for value in joined.results)
-            result.append(joined)
-        return _without_unread(result)
+            for new in self._reshaped(op, joined):
+                self.made.update((value, new) for value in new.results)
+                self.origins[new] = op
+                result.append(new)
+        return _without_unread(_without_repeats(result))
 
     def _inside(self, op: Operation) -> Operation:
         """Regions are fused separately, so that loops do not repeat more work."""
@@ -286,6 +299,29 @@ class _Fuser:
             consumer, at = (merged, 0) if merged else (consumer, at + 1)
         return consumer
 
+    def _reshaped(self, original: Operation, consumer: Operation) -> list[Operation]:
+        """The consumer, or one with its producer before the reshape between them."""
+        inputs = linalg.Structured(consumer).inputs if _is_elementwise(consumer) else ()
+        for at, given in enumerate(inputs):
+            views, user, value = list[Operation](), original, given
+            while (view := self.made.get(value)) and view.name in _RESHAPES:
+                if self.readers.get(value) != {user}:
+                    break
+                views, value, user = [view, *views], view.operands[0], view
+            producer = self.made.get(value)
+            if not views or not producer or not _is_elementwise(producer):
+                continue
+            if NAME in producer.attributes or self.readers.get(value) != {user}:
+                continue
+            made = _through(consumer, at, producer, views)
+            if made is not None:
+                for one, other in pairwise(made[1:]):
+                    self.readers[one.result] = {other}
+                for operand in made[1].operands:
+                    self.readers.setdefault(operand, set()).add(original)
+                return made
+        return [consumer]
+
     def _merge(
         self, original: Operation, consumer: Operation, at: int, producer: Operation
     ) -> Operation | None:
@@ -295,15 +331,17 @@ class _Fuser:
             return _with_number(consumer, at, producer)
         if not _is_elementwise(producer):
             return None
-        is_copy = len(producer.body.operations) == 1
+        is_copy = len(producer.body.operations) == 1 or _is_widening(producer)
         alone = self.readers.get(producer.result, set()) <= {original}
         is_free = is_copy or _is_position(consumer, producer)
         if not is_free and not (alone and _takes_work(consumer, producer)):
             return None
         merged = _merged(consumer, at, producer)
         if merged is not None:
+            gone = {self.origins[producer]} if alone else set[Operation]()
             for value in producer.operands:
-                self.readers.setdefault(value, set()).add(original)
+                readers = self.readers.setdefault(value, set())
+                self.readers[value] = {*readers, original} - gone
         return merged
 
 
@@ -337,8 +375,13 @@ def _takes_work(consumer: Operation, producer: Operation) -> bool:
         return True
     used = {v for inner in generic.body.operations for v in inner.operands}
     read = [v for v in generic.body.arguments[: len(generic.inputs)] if v in used]
+    return len(read) == 1 or _is_widening(producer)
+
+
+def _is_widening(producer: Operation) -> bool:
+    """Whether a producer only converts an element to a wider type."""
     first, *rest = producer.body.operations
-    return len(read) == 1 or (len(rest) == 1 and first.name in _WIDER)
+    return len(rest) == 1 and first.name in _WIDER
 
 
 # -- merging ---------------------------------------------------------------------------
@@ -393,6 +436,61 @@ def _merged(consumer: Operation, at: int, producer: Operation) -> Operation | No
     return made.with_(results=consumer.results)
 
 
+def _through(
+    consumer: Operation, at: int, producer: Operation, views: Sequence[Operation]
+) -> list[Operation] | None:
+    """`_merged` through reshapes that join dimensions: memory, operation, reshapes."""
+    shape, ty = _shape(producer.result), consumer.result.type
+    position = _joining(shape, _shape(consumer.result))
+    outer = linalg.Structured(consumer)
+    if position is None or not outer.indexing_maps[at].is_identity:
+        return None
+    b, element = Builder(consumer.location), element_type(ty)
+    (memory,) = b.add("tensor.empty", (), [TensorType(shape, element)])
+    maps = [m.compose(position) for m in outer.indexing_maps]
+    maps[at] = maps[-1] = AffineMap.identity(len(shape))
+    operands = list(outer.inputs)
+    operands[at] = producer.result
+    body, arguments = consumer.body.operations, consumer.body.arguments
+    if any(op.name == "linalg.index" for op in body):
+        return None
+    loops = ["parallel"] * len(shape)
+    wide = linalg.generic(
+        operands, [memory], maps, loops, arguments, body, location=consumer.location
+    )
+    made = _merged(wide.with_(results=(memory.renewed(),)), at, producer)
+    if made is None:
+        return None
+    operations = [*b.operations, made]
+    for view in views:
+        given = operations[-1].result
+        result = given.renewed(TensorType(_shape(view.result), element))
+        operations.append(view.with_(operands=(given,), results=(result,)))
+    operations[-1] = operations[-1].with_(results=consumer.results)
+    return operations
+
+
+def _shape(value: Value) -> tuple[int | None, ...]:
+    return value.type.shape if isinstance(value.type, TensorType) else ()
+
+
+def _joining(
+    wide: Sequence[int | None], narrow: Sequence[int | None]
+) -> AffineMap | None:
+    """The place in a shape that joins neighbouring dimensions of another one."""
+    results: list[AffineExpr] = []
+    at = 0
+    for extent in narrow:
+        place, size = to_expr(0), 1
+        while at < len(wide) and (size != extent or wide[at] == 1):
+            place, size = place * (wide[at] or 0) + Dim(at), size * (wide[at] or 0)
+            at += 1
+        if size != extent:
+            return None
+        results.append(place)
+    return AffineMap(len(wide), 0, tuple(results)) if at == len(wide) else None
+
+
 def _position(op: Operation, map_: AffineMap) -> Operation | None:
     """A loop position of the producer as a function of the consumer's loops."""
     place = map_.results[op.integer("dim")]
@@ -441,6 +539,50 @@ def _with_number(consumer: Operation, at: int, constant: Operation) -> Operation
         location=consumer.location,
     )
     return made.with_(results=consumer.results)
+
+
+def _without_repeats(operations: Sequence[Operation]) -> list[Operation]:
+    """The operations with one reduction for all that compute the same.
+
+    Equal keys have equal values: operations of tensors have no effect, and the contents
+    of ``tensor.empty`` are any.  Other repeated operations are fused, not stored.
+    """
+    keys: dict[Value, object] = {}
+    first: dict[object, Operation] = {}
+    same: dict[Value, Value] = {}
+    kept: list[Operation] = []
+    for op in operations:
+        new = substitute_values(op, same) if same else op
+        key = _key(new, keys) if new.name in _UNREAD else new
+        keys.update((value, (key, n)) for n, value in enumerate(new.results))
+        is_sum = _is_structured(new) and not set(
+            linalg.Structured(new).iterator_types
+        ) <= {"parallel"}
+        earlier = first.setdefault(key, new) if is_sum else new
+        if earlier is new:
+            kept.append(new)
+        else:
+            same.update(zip(new.results, earlier.results, strict=True))
+    return kept
+
+
+def _key(op: Operation, keys: Mapping[Value, object]) -> object:
+    """What an operation computes; values inside count in order, others by key."""
+    inner = [o for o in op.walk() if o is not op]
+    made = [
+        *(op.body.arguments if op.regions else ()),
+        *(v for o in inner for v in o.results),
+    ]
+    known = {value: at for at, value in enumerate(made)}
+    return tuple(
+        (
+            o.name,
+            frozenset(o.attributes.items()),
+            tuple(v.type for v in o.results),
+            tuple(known.get(v, keys.get(v, v)) for v in o.operands),
+        )
+        for o in (op, *inner)
+    )
 
 
 def _without_unread(operations: Sequence[Operation]) -> list[Operation]:
