@@ -43,7 +43,7 @@ BINARY: dict[str, dict[str, str]] = {
     },
     "rem": {"f": "arith.remf", "i": "arith.remsi", "u": "arith.remui"},
     "floordiv": {"i": "arith.floordivsi", "u": "arith.divui"},
-    "pow": {"f": "math.powf", "c": "complex.pow"},
+    "pow": {"f": "math.powf", "c": "complex.pow", "i": "math.ipowi"},
     "atan2": {"f": "math.atan2"},
     "copysign": {"f": "math.copysign"},
     "and": {"i": "arith.andi", "b": "arith.andi"},

@@ -148,7 +148,7 @@ def device_address(size: int) -> Callable[[Any], int]:
     """
 
     def place(array: Any) -> int:
-        found = array.data.ptr
+        found = int(array.data.ptr)
         if found % size:
             raise ValueError(found)
         return found

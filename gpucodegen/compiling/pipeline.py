@@ -132,7 +132,7 @@ def _calls(r: Request) -> Sequence[ModulePass]:
 
 
 def _memory(r: Request) -> Sequence[ModulePass]:
-    kept = [KeepReachable(r.function), OutsideCalls(), LowerDeallocations()]
+    kept = [KeepReachable(r.function), OutsideCalls(r.handled), LowerDeallocations()]
     checked = [CheckLifetimes(), ExpandAtomics(), ForwardRanks()]
     return [*kept, *checked, SlicesToViews(), RebaseViews(), PlaceAllocations()]
 

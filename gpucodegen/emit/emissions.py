@@ -65,7 +65,7 @@ _COMMON: Handlers = (
     | memory.GUARD_HANDLERS
     | {"func.return": leave}
 )
-CPU = Emission(ON_CPU, _COMMON)
+CPU = Emission(ON_CPU, _COMMON | {"cf.assert": memory.asserted})
 CUDA = Emission(
     ON_CUDA,
     _COMMON

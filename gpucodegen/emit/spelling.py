@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from gpucodegen.emit.expressions import NARROW_DIVISION, PLAIN, Division
 from gpucodegen.errors import UnsupportedType
@@ -164,7 +165,7 @@ HOST = Spelling(
 )
 
 
-Told = tuple[object, ...]
+Told = tuple[Any, ...]
 """Place, verb, buffer, dimension, extent and names of the values of a report."""
 
 
@@ -176,7 +177,7 @@ class AccessReports:
     ``pointer``: the parameter that points to the words, once there is a report.
 
     >>> reports = AccessReports()
-    >>> reports.add(("first",), 2), reports.add(("second",), 1)
+    >>> reports.add(("first", ("i", "j"))), reports.add(("second", ("n",)))
     (0, 3)
     >>> reports.words
     5
@@ -186,9 +187,9 @@ class AccessReports:
     words: int = 0
     told: list[Told] = field(default_factory=list[Told])
 
-    def add(self, told: Told, values: int) -> int:
+    def add(self, told: Told) -> int:
         """Index of the first word of a new report."""
         first = self.words
-        self.words += 1 + values
+        self.words += 1 + len(told[-1])
         self.told.append(told)
         return first

@@ -6,7 +6,7 @@ becomes one ``linalg.generic`` that reads each of its views.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from gpucodegen.ir.operation import OPERAND_SEGMENTS, Value, segment_sizes
 from gpucodegen.ir.types import I64, INDEX, MemRefType
 from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python import elementwise
-from gpucodegen.python.scalars import Scalar, convert, known
+from gpucodegen.python.scalars import Scalar, convert, distance, known
 from gpucodegen.python.types import Kind, dtype_of, element, equal
 
 if TYPE_CHECKING:
@@ -27,11 +27,37 @@ Extents = tuple[Scalar, ...]
 Body = Callable[[OperationList, Sequence[Scalar]], Scalar]
 
 
+ONE = known(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One dimension of a subscript; ``step`` is None for a single element."""
+
+    offset: Scalar
+    size: Scalar = ONE
+    step: int | None = None
+
+    def is_like(self, other: Part) -> bool:
+        """Whether both certainly select the same positions in the same order."""
+        pairs = (self.offset, other.offset), (self.size, other.size)
+        return self.step == other.step and all(distance(*pair) == 0 for pair in pairs)
+
+    def is_before(self, other: Part) -> bool:
+        """Whether all positions certainly precede those of another part."""
+        if not {self.step, other.step} <= {1, None}:
+            return False
+        form = other.offset.linear.plus(self.offset.linear, -1)
+        form = form.plus(self.size.linear, -1)
+        return not form.terms and form.constant >= 0
+
+
 @dataclass(frozen=True, slots=True)
 class View:
     """A strided view of memory; ``roots``: the buffers that may hold it.
 
     ``gapless``: its elements are row-major without gaps, after any offset.
+    ``cut``: an array and the parts of its dimensions that this view is.
 
     ``apart``: a loop and a number; arrays with different numbers of one loop are
     different buffers in each iteration, such as arrays that a loop swaps.
@@ -43,6 +69,7 @@ class View:
     roots: frozenset[object]
     apart: tuple[object, int] | None = None
     gapless: bool = False
+    cut: tuple[Value, tuple[Part, ...]] | None = None
 
     @property
     def is_contiguous(self) -> bool:
@@ -104,6 +131,23 @@ class Lazy:
         """The view that is read, if nothing is computed."""
         return self.reads[0] if self.body is _itself else None
 
+    @property
+    def is_writable(self) -> bool:
+        """Whether it is a view: a transpose, or one with new axes, of an array."""
+        read = self.plain
+        if read is None or read.view is None:
+            return False
+        followed = [d for d in read.follows if d is not None]
+        others = {*range(len(self.extents))}.difference(followed)
+        broadcast = [self.extents[d] for d in others]
+        broadcast += [
+            extent
+            for extent, d in zip(read.view.extents, read.follows, strict=True)
+            if d is None
+        ]
+        is_once = len({*followed}) == len(followed)
+        return is_once and all(extent.mixed() == 1 for extent in broadcast)
+
     def permuted(self, order: Sequence[int]) -> Lazy:
         """Its dimensions permuted: result dimension ``n`` is its ``order[n]``."""
         places = {d: n for n, d in enumerate(order)}
@@ -125,8 +169,9 @@ def _described(dtype: np.dtype[Any], extents: Extents) -> str:
     return f"an array of {dtype.name} with {rank} dimension{'s' * (rank != 1)}"
 
 
-def _moved(read: Read, places: dict[int, int]) -> Read:
-    follows = (None if d is None else places[d] for d in read.follows)
+def _moved(read: Read, places: Mapping[int, int]) -> Read:
+    """The read in a nest whose loops have other places; dropped ones have one step."""
+    follows = (None if d is None else places.get(d) for d in read.follows)
     return replace(read, follows=tuple(follows))
 
 
@@ -237,10 +282,16 @@ def composed(kind: Kind, extents: Extents, arrays: Sequence[Lazy], top: Body) ->
 
 
 def cast(array: Array, kind: Kind) -> Lazy:
-    """``astype``."""
+    """The elements converted to another kind."""
     whole = lazy(array)
     if equal(whole.kind, kind):
         return whole
+    return renewed(whole, kind)
+
+
+def renewed(array: Array, kind: Kind) -> Lazy:
+    """``astype``: a new array, even where the kind stays."""
+    whole = lazy(array)
     return composed(kind, whole.extents, [whole], lambda b, v: convert(b, v[0], kind))
 
 
@@ -278,12 +329,20 @@ def copied(b: OperationList, array: Array, dtype: Any = None) -> View:
     return made
 
 
-def assign(b: OperationList, array: Array | Scalar, target: View) -> None:
+def assign(b: OperationList, array: Array | Scalar, target: Array) -> None:
     """``target[...] = array``, as if all reads precede all writes.
 
+    The target is a view, or an expression that is one (`Lazy.is_writable`).
     Raises Disagree.
     """
     whole = stretched(lazy(array), target.extents)
+    if isinstance(target, Lazy):
+        assert target.plain is not None
+        read, view = target.plain, target.plain.view
+        assert view is not None
+        places = {d: n for n, d in enumerate(read.follows) if d is not None}
+        reads = tuple(_moved(each, places) for each in whole.reads)
+        whole, target = replace(whole, extents=view.extents, reads=reads), view
     if any(_collides(read, target) for read in whole.reads):
         whole = lazy(copied(b, whole, target.dtype))
     store(b, whole, target)
@@ -293,14 +352,31 @@ def _collides(read: Read, target: View) -> bool:
     """Whether an element may be read after it was overwritten through the target."""
     if read.view is None:
         return False
-    in_place = read.view.memory is target.memory and read.follows == tuple(
-        range(len(target.extents))
-    )
+    in_order = read.follows == tuple(range(len(target.extents)))
+    in_place = in_order and _is_same(read.view, target)
     return not in_place and may_share(read.view, target)
+
+
+def _is_same(one: View, other: View) -> bool:
+    """Whether two arrays certainly have the same elements in the same order."""
+    if one.memory is other.memory:
+        return True
+    parts = _common_cut(one, other)
+    return parts is not None and all(a.is_like(b) for a, b in parts)
+
+
+def _common_cut(one: View, other: View) -> list[tuple[Part, Part]] | None:
+    """The parts of one array that both are, per dimension."""
+    if not one.cut or not other.cut or one.cut[0] is not other.cut[0]:
+        return None
+    return list(zip(one.cut[1], other.cut[1], strict=True))
 
 
 def may_share(one: View, other: View) -> bool:
     """Whether two arrays may have an element in common."""
+    parts = _common_cut(one, other)
+    if parts and any(a.is_before(b) or b.is_before(a) for a, b in parts):
+        return False
     if one.apart and other.apart and one.apart[0] is other.apart[0]:
         return one.apart[1] == other.apart[1]
     return bool(one.roots & other.roots)

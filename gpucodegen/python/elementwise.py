@@ -26,6 +26,7 @@ from gpucodegen.python.scalars import (
     compared,
     convert,
     fits,
+    integers,
     negated,
 )
 from gpucodegen.python.types import (
@@ -466,6 +467,8 @@ def apply(
             return power
         if not checked and category(result) == "i":
             refuse_negative(b, scalars[1])
+    if ufunc in _SUMS and result is int:
+        return integers(b, _SUMS[ufunc], *converted)
     letter = category(kinds[0])
     rule = ROWS[ufunc][letter]
     is_open = converted[-1].value is not None or converted[-1].constant in (0, -1)
@@ -473,6 +476,9 @@ def apply(
     if ufunc in _DIVISIONS and is_integer and is_open:
         rule = _divided_by_any(rule, signed=letter == "i")
     return Scalar(result, rule(b, [s.ssa(b) for s in converted]))
+
+
+_SUMS: dict[np.ufunc, str] = {np.add: "add", np.subtract: "sub", np.multiply: "mul"}
 
 
 def refuse_negative(b: OperationList, exponent: Scalar) -> None:

@@ -15,6 +15,7 @@ from gpucodegen.python.arrays import (
     Array,
     Extents,
     Lazy,
+    Part,
     View,
     assign,
     in_memory,
@@ -27,17 +28,6 @@ from gpucodegen.python.masks import Mask, Selected, nonzero, settled
 from gpucodegen.python.results import is_tuple
 from gpucodegen.python.scalars import Scalar, convert, integers, known
 from gpucodegen.python.types import category
-
-ONE = known(1)
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One dimension of a subscript; ``step`` is None for a single element."""
-
-    offset: Scalar
-    size: Scalar = ONE
-    step: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,8 +223,29 @@ def read(c: Context, array: Array, where: Selection) -> Bound:
         return where.gathered(c, array).read(c.b)
     if where.is_element:
         return element(c, array, [part.offset for part in where.parts])
-    view = viewed(c, in_memory(c.b, array), where.parts)
-    return with_axes(view, where.axes)
+    return with_axes(part_of(c, array, where.parts), where.axes)
+
+
+def part_of(c: Context, array: Array, parts: Sequence[Part]) -> Array:
+    """The selected part of an array, as a view where the array is one."""
+    read = array.plain if isinstance(array, Lazy) else None
+    if read is None or read.view is None:
+        return viewed(c, in_memory(c.b, array), parts)
+    whole = lazy(array)
+    own = [
+        Part(known(0), extent, 1) if d is None else parts[d]
+        for d, extent in zip(read.follows, read.view.extents, strict=True)
+    ]
+    view = viewed(c, read.view, own)
+    loops = [d for d, part in enumerate(parts) if part.step is not None]
+    left = [d for d, part in zip(read.follows, own, strict=True) if part.step]
+    follows = tuple(None if d is None else loops.index(d) for d in left)
+    if follows == tuple(range(len(loops))):
+        return view
+    extents = tuple(parts[d].size for d in loops)
+    return replace(
+        whole, extents=extents, reads=(replace(read, view=view, follows=follows),)
+    )
 
 
 def item(c: Context, array: Array, index: Scalar) -> Bound:
@@ -246,30 +257,28 @@ def item(c: Context, array: Array, index: Scalar) -> Bound:
 
 def element(c: Context, array: Array, indices: Sequence[Scalar]) -> Scalar:
     """``memref.load``."""
-    whole = lazy(array)
-    plain = whole.plain
-    if plain is None:
-        view = in_memory(c.b, array)
-    else:
-        assert plain.view is not None
-        view = plain.view
-        indices = [known(0) if d is None else indices[d] for d in plain.follows]
-    return view.element(c.b, indices)
+    if isinstance(array, Lazy) and array.plain is None:
+        array = in_memory(c.b, array)
+    view, own = _place(array, indices)
+    return view.element(c.b, own)
 
 
 def store(
     c: Context,
     node: ast.AST,
-    array: View,
+    array: Array,
     where: Selection,
     value: Scalar | Array | Selected,
 ) -> None:
-    """``array[where] = value``."""
+    """``array[where] = value``; the array is a view, or a transpose of one."""
     kind = value.kind if isinstance(value, Scalar) else value.dtype
     if category(kind) == "c" and array.dtype.kind != "c":
         hint = "Assign its .real, or abs() of it"
         raise c.wrong(node, "an array of real numbers", [value], hint)
     if isinstance(where, Advanced):
+        if not isinstance(array, View):
+            hint = "Assign to the array itself, with its own order of indices"
+            raise c.wrong(node, "an assignment to elements", [array], hint)
         with c.operands(node, "an assignment to elements", [array, value]):
             if where.mask is not None:
                 Selected(where.mask, lazy(array)).store(c.b, array, value)
@@ -278,27 +287,38 @@ def store(
         return
     value = value.compacted(c.b) if isinstance(value, Selected) else value
     if not where.is_element:
-        target = viewed(c, array, where.parts)
+        target = part_of(c, array, where.parts)
         with c.operands(node, "an assignment to a slice", [target, value]):
             assign(c.b, value, target)
         return
     if not isinstance(value, Scalar):
         hint = "Assign a number, or an array to a slice"
         raise c.wrong(node, "an element", [value], hint)
-    array.put(c.b, [part.offset for part in where.parts], value)
+    view, indices = _place(array, [part.offset for part in where.parts])
+    view.put(c.b, indices, value)
 
 
-def with_axes(view: View, axes: Sequence[bool]) -> Array:
+def _place(array: Array, indices: Sequence[Scalar]) -> tuple[View, Sequence[Scalar]]:
+    """The view and the indices of an element of a view or of a transpose of one."""
+    if isinstance(array, View):
+        return array, indices
+    assert array.plain is not None
+    assert array.plain.view is not None
+    own = [known(0) if d is None else indices[d] for d in array.plain.follows]
+    return array.plain.view, own
+
+
+def with_axes(array: Array, axes: Sequence[bool]) -> Array:
     """A view with new axes, of extent 1."""
     if True not in axes:
-        return view
-    whole = lazy(view)
+        return array
+    whole = lazy(array)
     kept = [n for n, is_new in enumerate(axes) if not is_new]
-    own = iter(view.extents)
+    own = iter(whole.extents)
     extents = tuple(known(1) if is_new else next(own) for is_new in axes)
     (first,) = whole.reads
-    read_ = replace(first, follows=tuple(kept))
-    return Lazy(whole.kind, extents, (read_,), whole.body)
+    follows = tuple(None if d is None else kept[d] for d in first.follows)
+    return Lazy(whole.kind, extents, (replace(first, follows=follows),), whole.body)
 
 
 def viewed(c: Context, view: View, parts: Sequence[Part]) -> View:
@@ -319,7 +339,8 @@ def viewed(c: Context, view: View, parts: Sequence[Part]) -> View:
     (memory,) = c.b.add("memref.subview", [view.memory], [ty], hint=view.memory.name)
     c.b.operations[-1] = with_columns(c.b.operations[-1], columns)
     gapless = view.is_contiguous and _without_gaps(view, parts)
-    return replace(view, memory=memory, extents=extents, gapless=gapless)
+    cut = (view.memory, tuple(parts))
+    return replace(view, memory=memory, extents=extents, gapless=gapless, cut=cut)
 
 
 def _without_gaps(view: View, parts: Sequence[Part]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations, count
@@ -12,7 +13,7 @@ from gpucodegen import errors
 from gpucodegen.ir.operation import Value, single_block
 from gpucodegen.ir.types import INDEX, MemRefType
 from gpucodegen.passes.framework.builder import OperationList
-from gpucodegen.python.arrays import View, may_share
+from gpucodegen.python.arrays import Lazy, View, may_share
 from gpucodegen.python.block_arguments import (
     Carried,
     Liveness,
@@ -204,12 +205,33 @@ def _carried(s: Statements, node: ast.For | ast.While, skip: str = "") -> list[C
     """Variables that an iteration passes to the next."""
     c = s.c
     needed = s.live.inside[node]
-    names = [
-        n for n in assigned(node.body) if n in c.variables and n in needed and n != skip
-    ]
+    bound = _bound(c, node.body)
+    names = [n for n in bound if n in c.variables and n in needed and n != skip]
     return [
         Carried(n, join(s.c, node, n, [c.variables[n]] * 2), c.variables[n])
         for n in names
+    ]
+
+
+def _bound(c: Context, nodes: Sequence[ast.stmt]) -> list[str]:
+    """Names that statements bind; ``a += 1`` binds no array, but changes it."""
+    updated = Counter(
+        inner.target.id
+        for node in nodes
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.AugAssign) and isinstance(inner.target, ast.Name)
+    )
+    stored = Counter(
+        inner.id
+        for node in nodes
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
+    )
+    return [
+        name
+        for name in assigned(nodes)
+        if stored[name] > updated[name]
+        or not isinstance(c.variables.get(name), View | Lazy)
     ]
 
 
@@ -290,7 +312,6 @@ def _left(
     values: Sequence[Value],
 ) -> None:
     """The variables after a loop; others that its body assigned are undefined."""
-    names = assigned([node])
-    for name in names:
+    for name in _bound(s.c, [node]):
         s.c.variables.pop(name, None)
     _received(s, own, values)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
@@ -24,14 +24,41 @@ from gpucodegen.python.types import (
 
 
 @dataclass(frozen=True, slots=True)
+class Linear:
+    """A sum of values with coefficients and a constant, modulo 2^64."""
+
+    terms: Mapping[Value, int]
+    constant: int = 0
+
+    def plus(self, other: Linear, times: int = 1) -> Linear:
+        """This sum plus a multiple of another one."""
+        terms = dict(self.terms)
+        for value, factor in other.terms.items():
+            terms[value] = terms.get(value, 0) + times * factor
+        kept = {value: factor for value, factor in terms.items() if factor}
+        return Linear(kept, self.constant + times * other.constant)
+
+
+@dataclass(frozen=True, slots=True)
 class Scalar:
-    """A number of a kind: a ``constant``, or else a ``value``."""
+    """A number of a kind: a ``constant``, or else a ``value``.
+
+    ``form``: a computed index as a sum of other values.
+    """
 
     kind: Kind
     value: Value | None = None
     constant: Any = None
     is_natural: bool = False
     """Whether a computed integer is certainly zero or more."""
+    form: Linear | None = field(default=None, compare=False)
+
+    @property
+    def linear(self) -> Linear:
+        """An index as a sum of values that no arithmetic of indices computes."""
+        if self.value is None:
+            return Linear({}, self.constant)
+        return self.form or Linear({self.value: 1})
 
     def ssa(self, b: OperationList) -> Value:
         """Its SSA value; a constant becomes ``arith.constant``."""
@@ -207,6 +234,8 @@ def negated(b: OperationList, truth: Value) -> Value:
 def integers(b: OperationList, name: str, one: Scalar, other: Scalar) -> Scalar:
     """Index arithmetic: ``add``, ``sub``, ``mul`` or ``floordiv``; constants fold.
 
+    Sums fold where values cancel, as in ``(i + n) - i``.
+
     >>> print(integers(OperationList(), "floordiv", known(7), known(-2)).constant)
     -4
     """
@@ -215,10 +244,31 @@ def integers(b: OperationList, name: str, one: Scalar, other: Scalar) -> Scalar:
     neutral = {"add": 0, "sub": 0, "mul": 1, "floordiv": 1}[name]
     if other.value is None and other.constant == neutral:
         return one
-    if name == "add" and one.value is None and one.constant == 0:
-        return other
+    form = _sum_of(name, one, other)
+    if form is not None and not form.terms:
+        return known(form.constant)
+    if form is not None and not form.constant and [*form.terms.values()] == [1]:
+        (value,) = form.terms
+        return next((s for s in (one, other) if s.value is value), Scalar(int, value))
     operation = {"floordiv": "arith.floordivsi"}.get(name, f"arith.{name}i")
-    return Scalar(int, b.add(operation, (one.ssa(b), other.ssa(b)), [INDEX])[0])
+    (value,) = b.add(operation, (one.ssa(b), other.ssa(b)), [INDEX])
+    return Scalar(int, value, form=form)
+
+
+def _sum_of(name: str, one: Scalar, other: Scalar) -> Linear | None:
+    """The result of index arithmetic as a sum, if it is one."""
+    if name in ("add", "sub"):
+        return one.linear.plus(other.linear, 1 if name == "add" else -1)
+    for factor, scaled in ((one, other), (other, one)):
+        if name == "mul" and factor.value is None:
+            return Linear({}).plus(scaled.linear, factor.constant)
+    return None
+
+
+def distance(one: Scalar, other: Scalar) -> int | None:
+    """The difference of two indices, if it is known."""
+    form = one.linear.plus(other.linear, -1)
+    return None if form.terms else form.constant
 
 
 _KNOWN = {
@@ -231,4 +281,6 @@ _KNOWN = {
 
 def same(one: Sequence[Scalar], other: Sequence[Scalar]) -> bool:
     """Whether extents are certainly equal."""
-    return [s.mixed() for s in one] == [s.mixed() for s in other]
+    return len(one) == len(other) and all(
+        distance(x, y) == 0 for x, y in zip(one, other, strict=True)
+    )

@@ -17,7 +17,7 @@ from gpucodegen.ir.attributes import StringAttr
 from gpucodegen.ir.operation import Region, single_block
 from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python import indexing, loops
-from gpucodegen.python.arrays import Lazy, View, assign, in_memory
+from gpucodegen.python.arrays import Array, Lazy, Part, View, assign, in_memory, lazy
 from gpucodegen.python.block_arguments import (
     Joins,
     Liveness,
@@ -98,10 +98,10 @@ class Statements:
 
     def place(
         self, target: ast.Subscript
-    ) -> tuple[View, indexing.Subscript | indexing.Advanced]:
+    ) -> tuple[Array, indexing.Subscript | indexing.Advanced]:
         array = evaluate(self.c, target.value)
-        if not isinstance(array, View):
-            hint = "Assign to an array, not to its transpose or to an expression"
+        if not isinstance(array, View | Lazy) or not lazy(array).is_writable:
+            hint = "Assign to an array, not to an expression"
             what = "an assignment to elements"
             raise self.c.wrong(target, what, [array], hint)
         return array, indexing.subscript(self.c, evaluate, array, target)
@@ -145,7 +145,10 @@ class Statements:
         old, value = evaluate(c, load), evaluate(c, node.value)
         c.at(node)
         made = combined(c, node, node.op, [old, value])
-        if isinstance(old, View):
+        if isinstance(old, View | Lazy):
+            if isinstance(old, Lazy) and not old.is_writable:
+                hint = "Copy the array with .copy() first"
+                raise c.wrong(node, "an update in place", [old, made], hint)
             numpy_functions.in_place(c, node, old, made)
             with c.operands(node, "an assignment", [old, made]):
                 assign(c.b, made, old)
@@ -276,8 +279,8 @@ def _unpacked(c: Context, value: Bound) -> Bound:
     if count.value is not None:
         return value
     view = in_memory(c.b, value)
-    rest = [indexing.Part(known(0), e, 1) for e in view.extents[1:]]
-    parts = [[indexing.Part(known(n)), *rest] for n in range(count.constant)]
+    rest = [Part(known(0), e, 1) for e in view.extents[1:]]
+    parts = [[Part(known(n)), *rest] for n in range(count.constant)]
     if not rest:
         return tuple([view.element(c.b, [known(n)]) for n in range(count.constant)])
     return tuple([indexing.viewed(c, view, own) for own in parts])

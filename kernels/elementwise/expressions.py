@@ -150,8 +150,21 @@ class Writer:
         if all(each.value is None for each in given):
             return Typed(None, example)
         element = element_of(example.dtype).computed
+        if call is OPERATORS["Pow"] and element.kind in "iu":
+            self._refuse_negative(given[1])
         values = [self._converted(each, element, call) for each in given]
         return Typed(call.build(self.text, element, *values), example)
+
+    def _refuse_negative(self, exponent: Typed) -> None:
+        """Refuse an exponent of an integer that may be negative, as NumPy does."""
+        if exponent.value is None:
+            may_be, remedy = exponent.example < 0, "Convert the base to floats"
+        else:
+            may_be = element_of(exponent.example.dtype).kind == "i"
+            remedy = "Convert the exponent to an unsigned type, or the base to floats"
+        if may_be:
+            reason = "NumPy refuses integers to negative integer powers"
+            raise _refused(self.expression, f"{remedy}: {reason}")
 
     def _converted(self, given: Typed, element: Element, call: Call) -> Value:
         if given.value is None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.kernels.elements import BOOL, Element
+from gpucodegen.kernels.elements import BOOL, I64, U64, Element
 from gpucodegen.kernels.scalar_text import UNARY, Scalars, Value, has
 
 Builder = Callable[..., Value]
@@ -85,6 +85,26 @@ def gelu(text: Scalars, element: Element, x: Value) -> Value:
     scaled = text.binary("mul", x, text.constant(math.sqrt(0.5), element))
     ends = text.binary("add", text.constant(1, element), text.unary("erf", scaled))
     return text.binary("mul", text.binary("mul", x, text.constant(0.5, element)), ends)
+
+
+def _power(text: Scalars, element: Element, x: Value, y: Value) -> Value:
+    """Integers in 64 bits; no exponent is negative.
+
+    ``math.ipowi`` reads signed exponents: odd numbers to the power of 2^62 are 1 modulo
+    2^64 and even ones 0, so bit 62 of an exponent may stand for bit 63.
+    """
+    if element.kind not in "iu":
+        return text.binary("pow", x, y)
+    base, exponent = text.cast(x, I64), text.cast(y, I64)
+    if element.kind == "u" and element.bits == 64:
+        top = text.binary("shl", _bit_63(text, y), text.constant(62, U64))
+        rest = text.binary("and", y, text.constant((1 << 63) - 1, U64))
+        exponent = text.cast(text.binary("or", rest, top), I64)
+    return text.cast(text.binary("pow", base, exponent), element)
+
+
+def _bit_63(text: Scalars, x: Value) -> Value:
+    return text.binary("shr", x, text.constant(63, x.element))
 
 
 def _sign(text: Scalars, element: Element, x: Value) -> Value:
@@ -226,7 +246,7 @@ OPERATORS: dict[str, Call] = {
     "Div": Call(np.true_divide, _binary("div")),
     "FloorDiv": Call(np.floor_divide, _floor_divide),
     "Mod": Call(np.remainder, remainder),
-    "Pow": Call(np.power, _binary("pow")),
+    "Pow": Call(np.power, _power),
     "BitAnd": Call(np.bitwise_and, _binary("and")),
     "BitOr": Call(np.bitwise_or, _binary("or")),
     "BitXor": Call(np.bitwise_xor, _binary("xor")),

@@ -281,3 +281,28 @@ def test_divisions_at_special_values():
 def test_special_values():
     dtypes = ["bool", *FLOATS, *INTEGERS]
     assert special_values({**SPECIAL, **MORE}, dtypes) == []
+
+
+@pytest.mark.cases("base", ["i1", "u1", "i4", "u4", "i8", "u8", "f4"])
+@pytest.mark.cases("exponent", ["u1", "u4", "u8", "?"])
+def test_powers_of_integers(base: str, exponent: str):
+    """Exponents without a sign are never negative; also beyond 63 bits."""
+    a = np.arange(12).astype(base)
+    if a.dtype.kind == "i":
+        a[::2] *= -1
+    b = np.array([0, 1, 2, 3, 5, 7, 40, 63, 64, 2, 1, 3]).astype(exponent)
+    if exponent == "u8":
+        b[:3] = 1 << 63, (1 << 63) + 1, (1 << 64) - 1
+    with np.errstate(all="ignore"):
+        expected = a**b
+    found = K.elementwise("a ** b", a=a, b=b)
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+@pytest.mark.cases("text", ["a ** b", "2 ** a", "a ** -1", "a ** (b + 1)"])
+def test_powers_that_may_be_negative_are_refused(text: str):
+    a = np.arange(4, dtype="i4")
+    used = {name: a for name in "ab" if name in text}
+    with pytest.raises(errors.InvalidOption, match="negative integer powers"):
+        K.elementwise(text, **used)

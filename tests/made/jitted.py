@@ -205,7 +205,7 @@ class Function:
         arrays = [n for n, v in e.items() if is_array(v)]
         name = self.random.choice(arrays)
         value: np.ndarray = e[name]
-        kind = self.random.randrange(14 if depth else 9)
+        kind = self.random.randrange(16 if depth else 11)
         if kind < 2:
             return [f"{name} = {self.array(e, value, 2)}"]
         if kind == 2:
@@ -243,7 +243,11 @@ class Function:
                 f"{name} = {temporary} * {temporary}",
             )
             return [f"{temporary} = {name}[{part}]", update]
-        if kind in (9, 10):
+        if kind == 9:
+            return self.aliased(e, name, value)
+        if kind == 10:
+            return self.parts(e, name, loops)
+        if kind in (11, 12):
             inner = self.statements(e, depth - 1, loops)
             lines = [f"if {self.test(e)}:", *indented(inner)]
             if self.random.random() < 0.5:
@@ -252,11 +256,50 @@ class Function:
             return lines
         count = f"i{loops}"
         inner = self.statements(e, depth - 1, loops + 1)
-        if kind == 13:
+        if kind == 15:
             head = f"while {count} < 3 and ({self.test(e)}):"
             return [f"{count} = 0", head, *indented([*inner, f"{count} += 1"])]
         ends = self.pick("4", "1, 4", "4, 0, -1", "0, 6, 2", "n % 4")
         return [f"for {count} in range({ends}):", *indented(inner)]
+
+    def aliased(self, e: Environment, name: str, value: np.ndarray) -> list[str]:
+        """A view or a copy of an array, and an update of one of both."""
+        self.temporaries += 1
+        temporary = f"t{self.temporaries}"
+        form = self.pick(
+            f"{name}[None]",
+            f"{name}[::-1]",
+            f"np.expand_dims({name}, {self.pick(0, 1)})",
+            f"{name}.T",
+            f"{name}.reshape(1, -1)",
+            f"{name}.astype(np.{value.dtype.name})",
+            f"{name}.copy()",
+            f"np.ascontiguousarray({name})",
+            *([f"np.swapaxes({name}, 0, 1)", f"{name}.T[1:]"] * (value.ndim - 1)),
+        )
+        by = self.number(e, 1)
+        update = self.pick(
+            f"{self.pick(temporary, name)} {self.random.choice(AUGMENTED[:3])} {by}",
+            f"{temporary}[0] = {by}",
+            f"{name}[-1] = {by}",
+            f"{name}[:] = {temporary}[{self.pick('0', '::-1', ':')}]",
+        )
+        return [f"{temporary} = {form}", update, f"s = s + float({temporary}.max())"]
+
+    def parts(self, e: Environment, name: str, loops: int) -> list[str]:
+        """An update of a part whose ends a loop varies."""
+        at = self.pick("n % 4", *(f"i{n}" for n in range(loops)))
+        to, of = self.pick(
+            (f": {at} + 1", f": {at} + 1"),
+            (f"{at} :", f": len({name}) - {at}"),
+            (f"{at} + 1 :", f": len({name}) - {at} - 1"),
+            (f"{at} : {at} + 2", f"{at} + 1 : {at} + 3"),
+            (f"{at} : {at} + 2", f"{at} : {at} + 2"),
+            (f": {at}", f"{at} : {at} + {at}"),
+        )
+        operator, by = self.pick("=", "+=", "-=", "*="), self.number(e, 1)
+        value = self.pick(f"{name}[{of}]", f"{name}[{of}] * {by}", f"{name}[{at}]", by)
+        return [f"{name}[{to}] {operator} {value}"]
 
 
 def is_array(value: Any) -> bool:

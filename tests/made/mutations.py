@@ -22,6 +22,7 @@ from gpucodegen.emit.expressions import Precedence, Text, binary, number
 from gpucodegen.ir.affine import linear_form
 from gpucodegen.passes.gpu.blocks.row_distribution import Element
 from gpucodegen.python import elementwise
+from gpucodegen.python.arrays import cast
 
 MOST = 500
 """Programs of an area among which one must show the bug."""
@@ -155,7 +156,7 @@ MUTATIONS = {
         *("tensors", "sim passes"),
     ),
     "comparisons are Python's bools": Mutation(
-        {"python.elementwise.resolved": _as_python_bool}, "jit", "", 30
+        {"python.elementwise.resolved": _as_python_bool}, "jit", "", 15
     ),
     "floor division by the remainder": Mutation(
         {
@@ -165,10 +166,16 @@ MUTATIONS = {
         *("jit", ""),
     ),
     "floats that saturate as integers": Mutation(
-        {"python.scalars._truncated": _truncated}, "jit", "", 110
+        {"python.scalars._truncated": _truncated}, "jit", "", 50
+    ),
+    "parts that overlap count as disjoint": Mutation(
+        {"python.arrays.may_share": lambda *_: False}, "jit", ""
+    ),
+    "a copy of the own type is a view": Mutation(
+        {"python.functions.numpy_functions.renewed": cast}, "jit", "", 25
     ),
     "integers that a type does not hold": Mutation(
-        {"python.scalars.fits": lambda *_: True}, "jit", "", 100
+        {"python.scalars.fits": lambda *_: True}, "jit", "", 235
     ),
 }
 """At least ten, each of which one of `MOST` programs of its area shows."""

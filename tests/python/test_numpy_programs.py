@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import linecache
-import textwrap
 import warnings
-from collections.abc import Callable
 from copy import deepcopy
 from typing import Any
 
@@ -14,32 +11,9 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import errors
-from gpucodegen.python.results import is_tuple
+from tests.python.programs_of_numpy import function_of, same
 
 RNG = np.random.default_rng(7)
-HEAD = "import math\nimport numpy as np\nimport gpucodegen as gcg\n"
-
-
-def function_of(text: str) -> Callable[..., Any]:
-    """The function `f` of a text, whose lines can be read."""
-    filename = f"<program {abs(hash(text))}>"
-    source = HEAD + textwrap.dedent(text)
-    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
-    names: dict[str, Any] = {}
-    exec(compile(source, filename, "exec"), names)
-    return names["f"]
-
-
-def same(actual: Any, expected: Any, tolerance: float) -> None:
-    """The same types and shapes, and the same numbers up to rounding."""
-    if is_tuple(expected):
-        assert is_tuple(actual)
-        for one, other in zip(actual, expected, strict=True):
-            same(one, other, tolerance)
-        return
-    one, other = np.asarray(actual), np.asarray(expected)
-    assert (one.dtype, one.shape) == (other.dtype, other.shape)
-    np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance)
 
 
 def numbers(*shape: int, dtype: str = "f8") -> Any:

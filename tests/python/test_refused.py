@@ -93,7 +93,7 @@ REFUSED: list[tuple[str, tuple[Any, ...], int, str, str]] = [
     ("def f(x):\n    return x[x]", (VECTOR,), 2, "an index that is", "integers"),
     ("def f(x):\n    return x[0.5]", (VECTOR,), 2, "an index", "int()"),
     ("def f(x):\n    return x[0, 1]", (VECTOR,), 2, "2 indices", "at most 1"),
-    ("def f(x):\n    x.T[0, 0] = 1", (MATRIX,), 2, "elements", "transpose"),
+    ("def f(x):\n    (x + 1)[0, 0] = 1", (MATRIX,), 2, "elements", "expression"),
     ("def f(x):\n    return x.tolist()", (VECTOR,), 2, "'tolist'", "astype"),
     ("def f(x):\n    return x.flat", (VECTOR,), 2, "'flat'", "shape"),
     ("def f(x):\n    if x:\n        pass", (VECTOR,), 2, "a condition", "numpy.any"),

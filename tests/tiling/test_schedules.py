@@ -137,6 +137,33 @@ def test_distances_without_bound_have_no_skew():
     assert band.reason == "no skew makes loop i permutable"
 
 
+def parts_of_rows(shift: int) -> Scop:
+    """Loops over parts of rows; the last one reads ``shift`` elements further left."""
+    return nest(
+        f"""
+for i in 0..7
+  for j in 0..66
+    B[i,j] = A[i,j] C[i,j]
+  for k in 26..43
+    B[i,k] = C[i,k - 26] B[i,k]
+  for l in 20..64
+    B[i,l] = A[i,l] C[i,l]
+  for m in 22..50
+    B[i,m] = A[i,m] C[i,m]
+  for n in 40..50
+    A[i,n] = B[i,n - {shift}] C[i,n]
+"""
+    )
+
+
+@pytest.mark.cases("shift", [1, 15, 16, 30, 40])
+def test_distances_like_extents_end(shift: int):
+    """Minimising such distances does not end in isl."""
+    scop = parts_of_rows(shift)
+    found = nest_of(scop)
+    check(scop, find_schedule(found), found, {})
+
+
 def test_statements_around_the_loops_of_others():
     band = find_band(nest_of(TRIANGULAR_SOLVE))
     if isinstance(band, SkewedBand):

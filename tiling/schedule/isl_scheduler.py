@@ -111,6 +111,7 @@ def _schedule(
     ]
     domain = reduce(islpy.UnionSet.union, map(islpy.UnionSet, domains))
     order = islpy.UnionMap.empty(domain.get_space())
+    near = order
     for dependence, source, sink in nest.ordered():
         ends = dependence.source.instances.values, dependence.sink.instances.values
         pairs = dependence.pairs
@@ -119,11 +120,35 @@ def _schedule(
             pairs = pairs.intersect(begin.apply_range(end.reverse()))
         pairs = pairs.apply_domain(ends[0]).apply_range(ends[1])
         named = pairs.set_tuple_name(IN, ids[source.name])
-        order = order.union(named.set_tuple_name(OUT, ids[sink.name]))
-    order = order.coalesce()
+        named = named.set_tuple_name(OUT, ids[sink.name])
+        order = order.union(named)
+        near = near if _is_far(pairs) else near.union(named)
+    order, near = order.coalesce(), near.coalesce()
     constraints = islpy.ScheduleConstraints.on_domain(domain).set_validity(order)
-    constraints = constraints.set_proximity(order).set_coincidence(order)
+    constraints = constraints.set_proximity(near).set_coincidence(order)
     return constraints.compute_schedule().get_map()
+
+
+FAR = 16
+"""Iterations; instances this far apart gain nothing from common loops."""
+
+
+def _is_far(pairs: islpy.Map) -> bool:
+    """Whether sources and sinks are apart by a constant of at least `FAR`.
+
+    The scheduler minimises distances of near ones.  With distances like the extents of
+    the loops its integer programs (isl 0.27) may not end, and no limit stops them.
+    """
+    if pairs.dim(IN) != pairs.dim(OUT):
+        return False
+    names = pairs.set_tuple_name(IN, "S").set_tuple_name(OUT, "S")
+    distances = names.deltas()
+    return any(
+        distances.dim_min_val(d).is_int()
+        and distances.dim_min_val(d) == distances.dim_max_val(d)
+        and abs(distances.dim_min_val(d).to_python()) >= FAR
+        for d in range(distances.dim(islpy.dim_type.set))
+    )
 
 
 def _times(nest: UnitNest, found: islpy.UnionMap) -> dict[str, tuple[str, ...]] | None:

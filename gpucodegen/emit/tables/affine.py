@@ -25,6 +25,7 @@ from gpucodegen.emit.tables.control import (
     results_of,
     texts,
 )
+from gpucodegen.emit.tables.memory import return_after
 from gpucodegen.ir.affine import AffineExpr, Const, Constraint, substitute
 from gpucodegen.ir.operation import Operation, Value, operand_segments
 
@@ -136,6 +137,7 @@ def _bounds_of(e: Emitter, loop: affine.Parallel, depth: int) -> Bounds:
 def _divided(e: Emitter, loop: affine.Parallel) -> None:
     """One ``prange`` over all iterations of all variables."""
     e.has_parallel = e.in_parallel = True
+    before = len(e.facts.failing)
     with e.names.scope():
         ranges = [_range(e, loop, depth) for depth in range(len(loop.ivs))]
         starts = [start for start, _ in ranges]
@@ -152,6 +154,7 @@ def _divided(e: Emitter, loop: affine.Parallel) -> None:
                 _unflatten(e, loop, flat, starts, counts)
             body_of(e, loop.body, ())
     e.in_parallel = False
+    return_after(e, e.facts.failing[before:])
 
 
 def _product(factors: Sequence[AffineExpr]) -> AffineExpr:

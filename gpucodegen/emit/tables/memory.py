@@ -173,6 +173,9 @@ def _copy_from(
 def allocate(e: Emitter, op: Operation) -> None:
     """``memref.alloca`` and ``memref.alloc``: shared, private, or heap memory."""
     ty = memref_type(op, op.result, e)
+    if op.name == "memref.alloc" and op.operands and e.spelling.has_heap:
+        _allocate_dynamic(e, op, ty)
+        return
     count = static_elements(ty, op.location)
     kind = "tag" if op.result in e.facts.tags else stored_dtype(ty, op, e.spelling.name)
     hint = f"{count}x{kind}"
@@ -191,6 +194,37 @@ def allocate(e: Emitter, op: Operation) -> None:
     sizes = tuple(to_expr(extent or 0) for extent in ty.shape)
     strides = row_major(sizes)
     e.buffers[op.result] = Descriptor(name, kind, sizes, strides, alignment=alignment)
+
+
+def _allocate_dynamic(e: Emitter, op: Operation, ty: MemRefType) -> None:
+    """A heap buffer whose extents are known at run time.
+
+    Where an extent is negative or memory is short, the kernel reports it and returns.
+    The extents get variables of their own, which live as long as the buffer.
+    """
+    kind = stored_dtype(ty, op, e.spelling.name)
+    given = iter(op.operands)
+    sizes: list[AffineExpr] = []
+    for extent in ty.shape:
+        if extent is None:
+            size = e.names.fresh("n")
+            e.writer.line(f"{size} = {e.typed(next(given))}")
+            sizes.append(e.atoms.add(size))
+        else:
+            sizes.append(to_expr(extent))
+    name, rank = e.variable(op.result), len(sizes)
+    extents = [e.affine(size) for size in sizes]
+    allocate = e.make(f"heap_{rank}d_{kind}", "heap_dynamic", rank, kind)
+    e.writer.line(f"{name} = {call(allocate, *extents)}")
+    names = tuple(map(str, range(rank)))
+    reported = _place(op), ALLOCATE, op.result.name, stored_bytes(kind), -1, names
+    first = _new_report(e, reported)
+    with e.block(f"if {call(e.make(f'is_null_{kind}', 'is_null', kind), name)}:"):
+        _note(e, extents, first)
+        e.writer.line("return")
+    e.facts.heap.add(name)
+    e.facts.failing.append(first)
+    e.buffers[op.result] = Descriptor(name, kind, tuple(sizes), row_major(sizes))
 
 
 def shared_array(
@@ -404,13 +438,23 @@ VIEW_HANDLERS: dict[str, Handler] = {
 }
 
 
+ALLOCATE = "allocate"
+"""The verb of allocations without memory or with a negative extent.
+
+Their dimension is the size of an element in bytes, their values are the extents.
+"""
+
+
 def told(op: Operation) -> Told:
     """Location, verb, buffer, dimension, extent and names of a report."""
-    place = file_location(op.location)
-    where = (place.filename, place.line, place.column) if place else ()
     buffer = op.string("verb"), op.string("buffer")
     sizes = op.integer("dimension"), op.integer("extent")
-    return where, *buffer, *sizes, _names(op)
+    return _place(op), *buffer, *sizes, _names(op)
+
+
+def _place(op: Operation) -> tuple[object, ...]:
+    place = file_location(op.location)
+    return (place.filename, place.line, place.column) if place else ()
 
 
 def _names(op: Operation) -> tuple[str, ...]:
@@ -424,21 +468,61 @@ def report(e: Emitter, op: Operation) -> None:
     On a GPU, the thread that exchanges the first word writes the values, so that no two
     threads write one word.
     """
-    status = e.reports.pointer or e.names.fresh("status")
-    e.reports.pointer = status
-    first = e.reports.add(told(op), len(op.operands))
+    first, values = _new_report(e, told(op)), [e.text(v) for v in op.operands]
     if e.spelling.in_blocks:
         exchange = e.make("atomic_assign_i64", "atomic", "assign", "i64")
-        with e.block(f"if {exchange}({status}, {first}, 1) == 0:"):
-            _note(e, op, status, first)
+        with e.block(f"if {exchange}({e.reports.pointer}, {first}, 1) == 0:"):
+            _note_values(e, values, first)
         return
-    _note(e, op, status, first)
-    e.writer.line(f"{status}[{first}] = 1")
+    _note(e, values, first)
 
 
-def _note(e: Emitter, op: Operation, status: str, first: int) -> None:
-    for position, value in enumerate(op.operands):
-        e.writer.line(f"{status}[{first + 1 + position}] = {e.text(value)}")
+def _new_report(e: Emitter, told: Told) -> int:
+    """The first word of a new report."""
+    e.reports.pointer = e.reports.pointer or e.names.fresh("status")
+    return e.reports.add(told)
+
+
+def _note(e: Emitter, values: Sequence[Text], first: int) -> None:
+    """Write the values of a report, then the word that flags them."""
+    _note_values(e, values, first)
+    e.writer.line(f"{e.reports.pointer}[{first}] = 1")
+
+
+def _note_values(e: Emitter, values: Sequence[Text], first: int) -> None:
+    for position, value in enumerate(values):
+        e.writer.line(f"{e.reports.pointer}[{first + 1 + position}] = {value}")
+
+
+def return_after(e: Emitter, reports: Sequence[int]) -> None:
+    """Return from the kernel if one of these reports occurred, in any thread."""
+    if reports:
+        failed = " or ".join(f"{e.reports.pointer}[{first}]" for first in reports)
+        with e.block(f"if {failed}:"):
+            e.writer.line("return")
+
+
+ASSERT = "assert"
+"""The verb of assertions; their message stands in place of the buffer."""
+
+
+def asserted(e: Emitter, op: Operation) -> None:
+    """``cf.assert`` in a kernel of one thread: report and return where it fails."""
+    first = _new_report(e, _failed(op))
+    (condition,) = op.operands
+    with e.block(f"if not {e.text(condition)}:"):
+        _note(e, (), first)
+        e.writer.line("return")
+    e.facts.failing.append(first)
+
+
+def _failed(op: Operation) -> Told:
+    return _place(op), ASSERT, op.string("msg"), 0, -1, ()
+
+
+def asserted_on_host(e: Emitter, op: Operation) -> None:
+    with e.block(f"if not {e.text(op.operands[0])}:"):
+        e.writer.line(str(call("rt.refuse", repr(_failed(op)), "()")))
 
 
 def refuse(e: Emitter, op: Operation) -> None:
@@ -448,4 +532,8 @@ def refuse(e: Emitter, op: Operation) -> None:
 
 
 GUARD_HANDLERS: dict[str, Handler] = {"gcg.report": report}
-HOST_HANDLERS: dict[str, Handler] = {"gcg.report": refuse, "gcg.refuse": refuse}
+HOST_HANDLERS: dict[str, Handler] = {
+    "cf.assert": asserted_on_host,
+    "gcg.report": refuse,
+    "gcg.refuse": refuse,
+}

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, reduce
 from typing import Any
 
 from llvmlite import ir
@@ -218,6 +218,34 @@ shared = local
 """Shared memory of a block is the stack of the one thread that runs it."""
 
 
+def _bytes(low: Lowering, name: str, n: Any) -> Any:
+    return low.builder.mul(n, number(I64, element(name).size * _words(name)))
+
+
+def _malloc(low: Lowering, size: Any) -> Any:
+    """Memory for ``size`` bytes behind an address, aligned to a cache line."""
+    total = low.builder.add(size, number(I64, 2 * ALIGNMENT))
+    return low.call("malloc", I8.as_pointer(), (total,))
+
+
+def _aligned(low: Lowering, raw: Any) -> Any:
+    """The aligned address in memory of `_malloc`, which is stored before it."""
+    builder = low.builder
+    end = builder.add(builder.ptrtoint(raw, I64), number(I64, 2 * ALIGNMENT - 1))
+    start = builder.and_(end, number(I64, -ALIGNMENT))
+    before = builder.sub(start, number(I64, 8))
+    builder.store(raw, builder.inttoptr(before, raw.type.as_pointer()))
+    return start
+
+
+def _as_elements(low: Lowering, name: str, start: Any, size: Any) -> Any:
+    """A pointer to the elements at an address; tags are cleared."""
+    result = low.builder.inttoptr(start, low.value_type(low.signature.return_type))
+    if name == "tag":
+        cgutils.memset(low.builder, result, size, 0)
+    return result
+
+
 @cache
 def heap(name: str) -> Any:
     """``heap(n)``: ``n`` elements, aligned to a cache line.
@@ -226,21 +254,62 @@ def heap(name: str) -> Any:
     """
 
     def lower(low: Lowering, n: Any) -> Any:
-        builder = low.builder
-        size = number(I64, element(name).size * _words(name))
-        total = builder.add(builder.mul(n, size), number(I64, 2 * ALIGNMENT))
-        raw = low.call("malloc", I8.as_pointer(), (total,))
-        end = builder.add(builder.ptrtoint(raw, I64), number(I64, 2 * ALIGNMENT - 1))
-        start = builder.and_(end, number(I64, -ALIGNMENT))
-        before = builder.sub(start, number(I64, 8))
-        builder.store(raw, builder.inttoptr(before, raw.type.as_pointer()))
-        result = builder.inttoptr(start, low.value_type(low.signature.return_type))
-        if name == "tag":
-            cgutils.memset(builder, result, builder.mul(n, size), 0)
-        return result
+        size = _bytes(low, name, n)
+        start = _aligned(low, _malloc(low, size))
+        return _as_elements(low, name, start, size)
 
     return BACKEND.define(
         f"heap_{name}", 1, lambda _: signature(pointer(name), types.int64), lower
+    )
+
+
+MOST_ELEMENTS = 2.0**48
+"""Elements of a buffer beyond any memory; more could overflow its size in bytes."""
+
+
+@cache
+def heap_dynamic(rank: int, name: str) -> Any:
+    """``heap_dynamic(n0, n1, ..)``: row-major memory of ``heap`` for these extents.
+
+    The pointer is null where an extent is negative or memory is short.
+    """
+
+    def lower(low: Lowering, *extents: Any) -> Any:
+        builder = low.builder
+        pointer_type = low.value_type(low.signature.return_type)
+        null = ir.Constant(pointer_type, None)
+        doubles = [builder.sitofp(n, ir.DoubleType()) for n in extents]
+        most = ir.Constant(ir.DoubleType(), MOST_ELEMENTS)
+        count = reduce(builder.fmul, doubles)
+        fits = builder.fcmp_ordered("<=", count, most)
+        for n in extents:
+            at_least = builder.icmp_signed(">=", n, number(I64, 0))
+            fits = builder.and_(fits, at_least)
+        slot = cgutils.alloca_once_value(builder, null)
+        with builder.if_then(fits, likely=True):
+            size = _bytes(low, name, reduce(builder.mul, extents))
+            raw = _malloc(low, size)
+            exists = builder.icmp_unsigned("!=", raw, ir.Constant(raw.type, None))
+            with builder.if_then(exists, likely=True):
+                found = _as_elements(low, name, _aligned(low, raw), size)
+                builder.store(found, slot)
+        return builder.load(slot)
+
+    def typed(*extents: Any) -> Any:
+        return signature(pointer(name), *[types.int64] * len(extents))
+
+    return BACKEND.define(f"heap_{rank}d_{name}", rank, typed, lower)
+
+
+@cache
+def is_null(name: str) -> Any:
+    """``is_null(p)``: whether a pointer to elements is null."""
+
+    def lower(low: Lowering, p: Any) -> Any:
+        return low.builder.icmp_unsigned("==", p, ir.Constant(p.type, None))
+
+    return BACKEND.define(
+        f"is_null_{name}", 1, lambda p: signature(types.boolean, p), lower
     )
 
 

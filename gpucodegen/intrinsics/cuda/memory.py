@@ -103,9 +103,8 @@ def local(face: Backend, n: int, name: str) -> Any:
     return face.define(f"local_{n}_{name}", 0, lambda: signature(pointer(name)), lower)
 
 
-def heap(face: Backend, name: str) -> Any:
+def heap(*_: object) -> Any:
     """Raises an error: a GPU kernel allocates no memory while it runs."""
-    del face, name
     raise errors.UnsupportedOperation(operation="memref.alloc", target="cuda")
 
 
@@ -257,7 +256,9 @@ MADE = {
     "dma_start": dma_start,
     "dma_wait": dma_wait,
     "heap": heap,
+    "heap_dynamic": heap,
     "heap_free": heap,
+    "is_null": heap,
     "local": local,
     "shared": shared,
 }

@@ -69,7 +69,7 @@ SHAPED: dict[str, Callable[..., Any]] = {
 }
 """Factories that both backends share."""
 
-MEMORY = ("dma_start", "dma_wait", "heap", "heap_free", "local", "shared")
+MEMORY = ("dma_start dma_wait heap heap_dynamic heap_free is_null local shared").split()
 """Factories that each backend implements itself."""
 
 

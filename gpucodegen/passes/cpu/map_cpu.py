@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
-from types import MappingProxyType
 from typing import ClassVar
 
 from gpucodegen import errors
@@ -38,6 +37,7 @@ from gpucodegen.passes.contraction.recognize import (
     Contraction,
     only_accumulates,
 )
+from gpucodegen.passes.cpu.likely_sizes import likely_sizes
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import in_functions, users, with_blocks
 from gpucodegen.passes.framework.nests import to_parallel
@@ -65,7 +65,7 @@ class CpuMapping:
     ``relaxed``: sums may be reordered anywhere.  ``uses``: the use count of each value
     of the function.  ``awake``: whether a later nest wakes the threads anyway.
     ``bound``: loops run on threads where a schedule says so, not by their work.
-    ``threaded`` gets the loops that run on threads.
+    ``threaded`` gets the loops that run on threads.  ``likely``: estimates of sizes.
     """
 
     machine: Machine
@@ -77,6 +77,7 @@ class CpuMapping:
     awake: bool = False
     bound: bool = False
     threaded: list[Operation] = field(default_factory=list[Operation])
+    likely: Middles = field(default_factory=dict[Value, int])
 
 
 def map_operations(
@@ -87,7 +88,7 @@ def map_operations(
     """Map every nest of a straight list of operations, ``context`` before them."""
     pieces: list[FusionMember] = []
     before: list[Operation] = [*context]
-    waking = _last_waking(operations, mapping.machine)
+    waking = _last_waking(operations, mapping)
     awake = replace(mapping, awake=True)
     for number, op in enumerate(operations):
         own = awake if number < waking else mapping
@@ -96,19 +97,19 @@ def map_operations(
     return _mapped(pieces, mapping, context)
 
 
-def _last_waking(operations: Sequence[Operation], machine: Machine) -> int:
+def _last_waking(operations: Sequence[Operation], mapping: CpuMapping) -> int:
     """The index of the last nest that surely runs on threads; 0: none after another.
 
     The nests before it find the threads awake, or wake them in time.
     """
     amounts = [
-        (expected_work(op, {}) or 0) if op.name == "affine.for" else 0
+        (expected_work(op, mapping.likely) or 0) if op.name == "affine.for" else 0
         for op in operations
     ]
     large = [
         number
         for number, amount in enumerate(amounts)
-        if machine.pays_threads(amount / NEST_OPERATIONS)
+        if mapping.machine.pays_threads(amount / NEST_OPERATIONS)
     ]
     return large[-1] if large else 0
 
@@ -146,7 +147,8 @@ def _pieces(
         paying_contraction(nest, relaxed=mapping.relaxed) for nest in wanted
     ]
     if not any(contractions):
-        return [FusionMember(op, lambda: [_parallelise(op, analysis, mapping)])]
+        likely = mapping.likely
+        return [FusionMember(op, lambda: [_parallelise(op, analysis, mapping, likely)])]
     pieces: list[FusionMember] = []
     for nest, contraction in zip(nests, contractions, strict=True):
         own = analysis
@@ -156,7 +158,7 @@ def _pieces(
         pieces.append(
             FusionMember(
                 nest,
-                lambda n=nest, a=own: [_parallelise(n, a, mapping)],
+                lambda n=nest, a=own: [_parallelise(n, a, mapping, mapping.likely)],
                 contraction if is_one else None,
             )
         )
@@ -167,7 +169,7 @@ def _parallelise(
     op: Operation,
     analysis: NestAnalysis,
     mapping: CpuMapping,
-    middles: Middles = MappingProxyType({}),
+    middles: Middles,
 ) -> Operation:
     """Run the outermost parallel loops with enough work on threads."""
     if op.name != "affine.for":
@@ -389,7 +391,7 @@ class MapCpu(ModulePass):
 
         def mapped(op: Operation) -> list[Operation]:
             uses = {value: len(found) for value, found in users(op).items()}
-            own = replace(mapping, uses=uses)
+            own = replace(mapping, uses=uses, likely=likely_sizes(op))
             return [with_blocks(op, lambda ops: map_operations(ops, own))]
 
         return in_functions(module, mapped)

@@ -3,6 +3,8 @@
 Consecutive nests become one kernel, with the scalar operations between and before them;
 allocations move before it, deallocations after it, and small buffers that only it uses
 into it.  A scalar that a kernel computes leaves through a buffer of one element.
+A loop that allocates, whatever the size, or asserts is part of a kernel as well: the
+kernel reports an allocation or an assertion that fails, and returns.
 Python owns and frees the host's buffers.  A kernel frees all that it allocates: no loop
 or branch of a kernel yields a memref, so a buffer that the program does not free lives
 until its block ends.
@@ -189,7 +191,7 @@ class CpuOutliner:
         body.append(Operation("func.return", location=b.location))
         name = f"{self.name}_k{len(self.kernels)}"
         region = single_block(body, parameters)
-        kernel = _freeing(cpu_kernel(name, region, b.location))
+        kernel = _with_own_memory(cpu_kernel(name, region, b.location))
         groups = [self.groups.get(value) for value in arguments]
         self.kernels.append(with_groups(kernel, groups))
         b.add("func.call", arguments, (), {"callee": SymbolRefAttr((name,))})
@@ -211,19 +213,23 @@ def cpu_kernel(name: str, body: Region, location: Location) -> Operation:
     )
 
 
-def _freeing(kernel: Operation) -> Operation:
-    """The kernel with buffers that it never frees freed at the end of their blocks."""
+def _with_own_memory(kernel: Operation) -> Operation:
+    """The kernel with small buffers on the stack, and all others freed.
+
+    Buffers that it never frees end with their blocks.
+    """
+    small = {op.result for op in first_to_fit(kernel.walk())}
     freed = {op.operands[0] for op in kernel.walk() if op.name == "memref.dealloc"}
 
     def ended(block: Block) -> Block:
         kept = [
             op
             for op in block.operations
-            if op.name == "memref.alloc" and op.result not in freed
+            if op.name == "memref.alloc" and op.result not in freed | small
         ]
-        if not kept:
+        if not kept and not small:
             return block
-        *body, last = block.operations
+        *body, last = (_on_stack(op, small) for op in block.operations)
         frees = [memref.dealloc(op.result, location=op.location) for op in kept]
         return block.with_operations([*body, *frees, last])
 
@@ -235,6 +241,11 @@ def _freeing(kernel: Operation) -> Operation:
     return done
 
 
+def _on_stack(op: Operation, small: AbstractSet[Value]) -> Operation:
+    is_small = op.name == "memref.alloc" and op.result in small
+    return op.with_(name="memref.alloca") if is_small else op
+
+
 def is_kernel(op: Operation) -> bool:
     """Whether an operation with a body can run inside a kernel as a whole."""
     structured = bool(op.regions) and op.dialect in {"affine", "scf"}
@@ -242,7 +253,7 @@ def is_kernel(op: Operation) -> bool:
         structured
         and not _is_checked_access(op)
         and not any(
-            needs_host(inner) or has_dynamic_allocation(inner) for inner in op.walk()
+            needs_host(inner) and inner.name != "cf.assert" for inner in op.walk()
         )
     )
 

@@ -124,9 +124,14 @@ HANDLE = "gcg.handle"
 
 @dataclass(frozen=True, slots=True)
 class OutsideCalls(ModulePass):
-    """Pass vectors and tensors to external operations through buffers."""
+    """Pass vectors and tensors to external operations through buffers.
+
+    ``handled``: operations that functions of the caller run; another ``cf.assert``
+    stays, for generated code runs it.
+    """
 
     name: ClassVar[str] = "outside-calls"
+    handled: tuple[str, ...] = ()
 
     def apply(self, module: Module) -> Module:
         without_body = {
@@ -141,6 +146,8 @@ class OutsideCalls(ModulePass):
                 )
                 return outside(op, callee, {}) if is_outside else None
             if op.name == HANDLE or op.regions or not is_external(op):
+                return None
+            if op.name == "cf.assert" and op.name not in self.handled:
                 return None
             is_known = lookup(op.name) is not None
             if is_known or any(map(holds_vector, _values(op))):

@@ -11,6 +11,7 @@ is.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -27,13 +28,14 @@ from gpucodegen.ir.attributes import (
     index_attr,
 )
 from gpucodegen.ir.operation import Block, Operation, Value, segment_counts
-from gpucodegen.ir.types import INDEX, IntegerType, MemRefType, Type
+from gpucodegen.ir.types import I1, INDEX, IntegerType, MemRefType, Type
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.indexing import (
     Index,
     as_map,
     as_set,
     from_map,
+    rewrite_maps,
     substituted,
 )
 from gpucodegen.passes.prepare.tensors.placement import kept_dimensions
@@ -141,7 +143,7 @@ class _Raiser:
 
     def _one(self, op: Operation) -> Operation:
         self._learn(op)
-        raised = _RAISE.get(op.name, _keep)(self, op)
+        raised = _RAISE.get(op.name, _composed)(self, op)
         if not raised.regions:
             return raised
         if raised.name == "gpu.launch":
@@ -172,7 +174,7 @@ class _Raiser:
         found = several(self, op) if several else None
         if found is not None:
             self.extremes[op.results[0]] = found
-        if op.name == "memref.subview":
+        if op.name in _SIZED:
             self.parts[op.result] = op
         evaluate = _INDICES.get(op.name)
         index = evaluate(self, op) if evaluate else None
@@ -237,9 +239,11 @@ def signed_range(ty: IntegerType) -> Range:
     return Range(-half, half - 1)
 
 
-def _keep(raiser: _Raiser, op: Operation) -> Operation:
-    del raiser
-    return op
+def _composed(raiser: _Raiser, op: Operation) -> Operation:
+    """An affine operation with the affine forms of its operands in its maps."""
+    forms = ((v, raiser.indices.get(v)) for v in op.operands)
+    known = {v: form for v, form in forms if form and form.values != (v,)}
+    return rewrite_maps(op, known)
 
 
 def _access(name: str, first: int) -> Callable[[_Raiser, Operation], Operation]:
@@ -283,6 +287,32 @@ def _loop(raiser: _Raiser, op: Operation) -> Operation:
     ).with_body((*op.body.operations[:-1], terminator))
 
 
+def _decided(raiser: _Raiser, op: Operation) -> Operation:
+    """A comparison of indices at a constant distance, as its result."""
+    found = raiser.known(op.operands) if op.operands[0].type == INDEX else None
+    distance = (found[0] - found[1]).constant if found else None
+    holds = _COMPARED.get(arith.predicate(op))
+    if distance is None or holds is None:
+        return op
+    value = IntegerAttr(int(holds(distance, 0)), I1)
+    return Operation(
+        "arith.constant",
+        results=op.results,
+        attributes={"value": value},
+        location=op.location,
+    )
+
+
+_COMPARED: dict[str, Callable[[int, int], bool]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "slt": operator.lt,
+    "sle": operator.le,
+    "sgt": operator.gt,
+    "sge": operator.ge,
+}
+
+
 def _branches(raiser: _Raiser, op: Operation) -> Operation:
     """``scf.if`` of comparisons of affine indices."""
     found = raiser.conditions.known.get(op.operands[0])
@@ -306,6 +336,7 @@ _RAISE: dict[str, Callable[[_Raiser, Operation], Operation]] = {
     "memref.store": _access("affine.store", 2),
     "scf.for": _loop,
     "scf.if": _branches,
+    "arith.cmpi": _decided,
 }
 
 
@@ -351,7 +382,7 @@ def _cast(raiser: _Raiser, op: Operation) -> Index | None:
     return raiser.fitting(found[0], op.result.type) if found else None
 
 
-def _digit(operator: str) -> Callable[[_Raiser, Operation], Index | None]:
+def _digit(sign: str) -> Callable[[_Raiser, Operation], Index | None]:
     """Quotient or remainder of an index and a positive constant.
 
     The index must be non-negative where the operation does not round down.
@@ -366,7 +397,7 @@ def _digit(operator: str) -> Callable[[_Raiser, Operation], Index | None]:
         is_exact = op.name in _FLOORED or raiser.conditions.is_natural(found[0])
         if divisor <= 0 or not is_exact:
             return None
-        return found[0] // divisor if operator == "//" else found[0] % divisor
+        return found[0] // divisor if sign == "//" else found[0] % divisor
 
     return evaluate
 
@@ -400,15 +431,22 @@ def _pair(raiser: _Raiser, op: Operation) -> Several | None:
     return None if found is None else (op.name.removeprefix("arith.")[:3], found)
 
 
+_SIZED = frozenset({"memref.subview", "memref.alloc", "memref.alloca"})
+
+
 def _size(raiser: _Raiser, op: Operation) -> Mixed | None:
-    """The size of a subview that a ``memref.dim`` queries."""
+    """The size of a subview or an allocation that a ``memref.dim`` queries."""
     part, number = raiser.parts.get(op.operands[0]), raiser.indices.get(op.operands[1])
     if part is None or number is None or number.constant is None:
         return None
-    sizes, ty = Slice(part).sizes, part.result.type
+    ty = part.result.type
     shape = ty.shape if isinstance(ty, MemRefType) else ()
     if not 0 <= number.constant < len(shape):
         return None
+    if part.name != "memref.subview":
+        given = iter(part.operands)
+        return [next(given) if n is None else n for n in shape][number.constant]
+    sizes = Slice(part).sizes
     return sizes[kept_dimensions(sizes, shape)[number.constant]]
 
 

@@ -61,26 +61,15 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     moved = np.moveaxis(np.asarray(a), (axis1, axis2), (-2, -1))
     down, right = max(-offset, 0), max(offset, 0)
     count = max(min(moved.shape[-2] - down, moved.shape[-1] - right), 0)
-    places = np.arange(count)
-    return moved[..., places + down, places + right]
+    if offset != 0:  # a slice without elements begins inside, too
+        down = min(down, max(moved.shape[-2] - 1, 0))
+        right = min(right, max(moved.shape[-1] - 1, 0))
+    square = moved[..., down : down + count, right : right + count]
+    return np.einsum("...ii->...i", square)
 
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     return np.sum(diagonal(a, offset, axis1, axis2), -1)
-
-
-def diag(v: Any, k: int = 0) -> Any:
-    v = np.asarray(v)
-    if v.ndim == 2:
-        return diagonal(v, k)
-    if v.ndim != 1:
-        raise TypeError("`diag` of this rank", "Give a vector or a matrix")
-    down, right = max(-k, 0), max(k, 0)
-    size = len(v) + down + right
-    made = np.zeros((size, size), v.dtype)
-    for i in range(len(v)):
-        made[i + down, i + right] = v[i]
-    return made
 
 
 def pad(

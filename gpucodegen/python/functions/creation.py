@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,12 @@ from gpucodegen.python.arrays import (
     Array,
     Extents,
     Lazy,
+    Part,
+    allocated,
     composed,
     copied,
+    fill,
+    in_memory,
     lazy,
     positions,
 )
@@ -31,6 +36,8 @@ from gpucodegen.python.functions.arguments import (
 )
 from gpucodegen.python.functions.composed_functions import closure_of
 from gpucodegen.python.functions.shapes import joined, with_axes_at
+from gpucodegen.python.indexing import viewed
+from gpucodegen.python.nests import nest
 from gpucodegen.python.operators import elementwise
 from gpucodegen.python.scalars import Scalar, chosen, convert, integers, known
 from gpucodegen.python.types import category, dtype_of
@@ -223,6 +230,38 @@ def _triangle(test: np.ufunc) -> Rule:
     return rule
 
 
+def _diagonal(c: Context, node: ast.AST, v: Bound, k: Bound = None) -> Bound:
+    """``diag``: the diagonal of a matrix, or a matrix with a diagonal."""
+    view = in_memory(c.b, array_given(c, node, v))
+    offset = 0 if k is None else int(constant_given(c, node, k, "k="))
+    down, right = known(max(-offset, 0)), known(max(offset, 0))
+    if len(view.extents) == 1:
+        both = integers(c.b, "add", down, right)
+        size = integers(c.b, "add", view.extents[0], both)
+        made = allocated(c.b, view.dtype, (size, size))
+        fill(c.b, made, known(0))
+
+        def put(b: OperationList, at: Sequence[Scalar]) -> None:
+            place = [integers(b, "add", at[0], by) for by in (down, right)]
+            made.put(b, place, view.element(b, at))
+
+        nest(c.b, view.extents, put)
+        return made
+    if len(view.extents) != 2:
+        raise c.wrong(node, "`diag`", [v], "Give a vector or a matrix")
+    rest = [
+        integers(c.b, "sub", extent, by)
+        for extent, by in zip(view.extents, (down, right), strict=True)
+    ]
+    size = apply(c.b, np.minimum, rest)
+    if offset:
+        size = apply(c.b, np.maximum, [size, known(0)])
+    square = viewed(c, view, [Part(by, size, 1) for by in (down, right)])
+    whole = lazy(square)
+    (read,) = whole.reads
+    return replace(whole, extents=(size,), reads=(replace(read, follows=(0, 0)),))
+
+
 # -- products of all pairs -------------------------------------------------------------
 
 
@@ -242,4 +281,5 @@ FUNCTIONS: dict[Any, Rule] = {
     np.identity: _identity,
     np.tril: _triangle(np.less_equal),
     np.triu: _triangle(np.greater_equal),
+    np.diag: _diagonal,
 }

@@ -24,6 +24,7 @@ from gpucodegen.python.arrays import (
     copied,
     fill,
     lazy,
+    renewed,
 )
 from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.elementwise import COMPARISONS, apply
@@ -190,7 +191,7 @@ def ufunc_method(
 
 def in_place(c: Context, node: ast.AST, old: Bound, made: Bound) -> None:
     """Refuse an in-place update that changes the kind of number, as NumPy does."""
-    if not isinstance(old, View | Selected):
+    if not isinstance(old, View | Lazy | Selected):
         return
     kind = dtype_of(made.kind) if isinstance(made, Scalar) else made.dtype
     if not np.can_cast(kind, old.dtype, "same_kind"):
@@ -416,6 +417,12 @@ def _copy(c: Context, node: ast.AST, array: Bound) -> Bound:
     return copied(c.b, array_given(c, node, array))
 
 
+def _without_gaps(c: Context, node: ast.AST, a: Bound) -> Bound:
+    """``ascontiguousarray``: the array itself if it has no gaps."""
+    is_view = isinstance(a, View) and a.is_contiguous
+    return a if is_view else _copy(c, node, a)
+
+
 def _fill(c: Context, node: ast.AST, array: Bound, value: Bound) -> Bound:
     if not isinstance(array, View):
         raise c.wrong(node, "`fill`", [array], "Fill an array that is in memory")
@@ -425,7 +432,7 @@ def _fill(c: Context, node: ast.AST, array: Bound, value: Bound) -> Bound:
 
 def _as_type(c: Context, node: ast.AST, array: Bound, dtype: Bound) -> Bound:
     whole = array_given(c, node, array)
-    return cast(whole, dtype_given(c, node, dtype, float))
+    return renewed(whole, dtype_given(c, node, dtype, float))
 
 
 def _nonzero(c: Context, node: ast.AST, array: Bound) -> Bound:
@@ -500,7 +507,7 @@ FUNCTIONS: dict[Any, Rule] = {
     np.empty_like: _alike(None),
     np.full_like: _full_like,
     np.copy: _copy,
-    np.ascontiguousarray: _copy,
+    np.ascontiguousarray: _without_gaps,
     np.real: _part("re"),
     np.imag: _part("im"),
     np.angle: _angle,

@@ -17,6 +17,7 @@ from gpucodegen.python.arrays import (
     Array,
     Extents,
     Lazy,
+    Part,
     View,
     allocated,
     assign,
@@ -38,10 +39,10 @@ from gpucodegen.python.functions.arguments import (
     integer_given,
     shape_given,
 )
-from gpucodegen.python.indexing import Part, viewed, with_axes
+from gpucodegen.python.indexing import part_of, viewed, with_axes
 from gpucodegen.python.masks import required
 from gpucodegen.python.results import is_tuple
-from gpucodegen.python.scalars import Scalar, integers, known
+from gpucodegen.python.scalars import Scalar, distance, integers, known, same
 from gpucodegen.python.types import dtype_of, element
 
 Rule = Callable[..., Bound]
@@ -63,10 +64,32 @@ def _reshaped(c: Context, node: ast.AST, array: Bound, *shape: Bound) -> Bound:
     given = array_given(c, node, array)
     entries = shape[0] if len(shape) == 1 else tuple(shape)
     extents = _without_guess(c, node, given, shape_given(c, node, entries))
+    long, short = _longer(extents), _longer(given.extents)
+    if len(short) == len(long) and same(
+        [extents[d] for d in long], [given.extents[d] for d in short]
+    ):
+        array = _without_units(c, given, short)
+        return with_axes(array, [d not in long for d in range(len(extents))])
+    if isinstance(given, Lazy) and given.plain is not None:
+        given = _without_units(c, given, short)
     view = in_memory(c.b, given)
     if not view.is_contiguous:
         view = copied(c.b, view)
     return of_shape(c.b, view, extents)
+
+
+def _longer(extents: Extents) -> list[int]:
+    """The dimensions whose extent is not certainly 1."""
+    return [d for d, extent in enumerate(extents) if extent.mixed() != 1]
+
+
+def _without_units(c: Context, array: Array, kept: Sequence[int]) -> Array:
+    """The array with the kept dimensions, others have an extent of 1; a view of it."""
+    parts = [
+        Part(known(0), extent, 1 if d in kept else None)
+        for d, extent in enumerate(array.extents)
+    ]
+    return part_of(c, array, parts) if len(kept) < len(parts) else array
 
 
 def _without_guess(c: Context, node: ast.AST, array: Array, shape: Extents) -> Extents:
@@ -86,8 +109,11 @@ def _without_guess(c: Context, node: ast.AST, array: Array, shape: Extents) -> E
         if size.constant != product.constant:
             hint = f"The array has {size.constant} elements"
             raise c.refuse(node, f"a shape of {product.constant} elements", hint)
-    elif size.mixed() is not product.mixed():
+    elif distance(size, product) != 0:
         required(c.b, size, "eq", product, "a reshaped array keeps its size")
+        units = _longer(shape)
+        if len(units) == 1:
+            extents = tuple(size if d in units else e for d, e in enumerate(shape))
     return extents
 
 
@@ -115,7 +141,7 @@ def of_shape(b: OperationList, view: View, extents: Extents) -> View:
     (made,) = b.add("memref.reinterpret_cast", [memory], [ty], hint=view.memory.name)
     mixed = [[part.mixed() for part in column] for column in columns]
     b.operations[-1] = with_columns(b.operations[-1], mixed)
-    return replace(view, memory=made, extents=extents, gapless=True)
+    return replace(view, memory=made, extents=extents, gapless=True, cut=None)
 
 
 def raveled(c: Context, node: ast.AST, array: Bound) -> Bound:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import TAG_WORDS
-from gpucodegen.ir.locations import UNKNOWN, FileLoc
+from gpucodegen.ir.locations import UNKNOWN, FileLoc, Location
 from gpucodegen.library.prints import RoutineCall
 from gpucodegen.library.routines import routine
 from gpucodegen.runtime.cpu.arithmetic import carried, stored
@@ -262,6 +263,10 @@ class HostApi(Views):
             raise errors.InvalidLoopStep(where, step=int(values[0]))
         if verb == "fit":
             raise errors.ShapesDisagree(where, problem=given)
+        if verb == "assert":
+            raise errors.AssertionFailed(where, message=buffer)
+        if verb == "allocate":
+            raise _failed_allocation(where, [*map(int, values)], dimension)
         size = "" if extent < 0 else f" (extent {extent})"
         raise errors.AccessOutOfBounds(
             where,
@@ -394,6 +399,15 @@ class HostApi(Views):
             return array.view(storage(unsigned)) if unsigned else array
         number = scalar(value)
         return number & ((1 << int(unsigned[2:])) - 1) if unsigned else number
+
+
+def _failed_allocation(
+    where: Location, shape: Sequence[int], element: int
+) -> errors.LaunchError:
+    """The error of a buffer of a shape, whose elements have ``element`` bytes."""
+    if min(shape) < 0:
+        return errors.NegativeExtent(where, shape=tuple(shape))
+    return errors.OutOfMemory(where, size=prod(shape) * element)
 
 
 def _fits(shape: Shape, extents: str) -> bool:
