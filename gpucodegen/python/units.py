@@ -161,8 +161,9 @@ class Unit:
         for value, parameter, operand in zip(
             passed, body.arguments, operands, strict=True
         ):
-            is_copy = isinstance(value, Lazy) and value.plain is not None
-            if is_copy and writes(body.operations, parameter):
+            if not isinstance(value, Lazy) or value.plain is None:
+                continue
+            if writes(body.operations, parameter):
                 if not value.is_writable:
                     hint = "Pass a copy"
                     raise c.wrong(node, f"`{made.symbol}`", [value], hint)

@@ -61,7 +61,11 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
     moved = np.moveaxis(np.asarray(a), (axis1, axis2), (-2, -1))
     down, right = max(-offset, 0), max(offset, 0)
     count = max(min(moved.shape[-2] - down, moved.shape[-1] - right), 0)
-    return last_diagonal(moved[..., down : down + count, right : right + count])
+    if offset != 0:  # a slice without elements begins inside, too
+        down = min(down, max(moved.shape[-2] - 1, 0))
+        right = min(right, max(moved.shape[-1] - 1, 0))
+    square = moved[..., down : down + count, right : right + count]
+    return last_diagonal(square)
 
 
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
