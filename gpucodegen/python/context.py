@@ -22,6 +22,8 @@ from gpucodegen.python.written_buffers import Buffers
 
 Bound = Any
 """`Scalar`, `Array`, a tuple of them, or an object of Python such as a module."""
+Arguments = tuple[Sequence[Bound], Mapping[str, Bound]]
+"""The positional and the named arguments of a call."""
 
 
 class Callees(Protocol):
@@ -34,12 +36,7 @@ class Callees(Protocol):
         ...
 
     def inline(
-        self,
-        c: Context,
-        node: ast.AST,
-        callee: Closure,
-        arguments: Sequence[Bound],
-        named: Mapping[str, Bound],
+        self, c: Context, node: ast.AST, callee: Closure, given: Arguments
     ) -> Bound:
         """Translate the callee's body in place of its call."""
         ...

@@ -78,7 +78,7 @@ def call(c: Context, evaluate: Any, node: ast.Call) -> Bound:
     if composed_functions.is_composed(function) and function not in FUNCTIONS:
         function = composed_functions.closure_of(function)
     if isinstance(function, Closure):
-        return c.callees.inline(c, node, function, arguments, named)
+        return c.callees.inline(c, node, function, (arguments, named))
     rule = FUNCTIONS.get(function) if callable(function) else None
     if rule is None:
         raise c.refuse(node, f"a call of {what}", _advice(function))

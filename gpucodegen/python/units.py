@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,7 +23,7 @@ from gpucodegen.ir.operation import (
 from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python.arrays import Lazy, View, assign, in_memory
 from gpucodegen.python.block_arguments import UNSET, Liveness, captured, extent_of
-from gpucodegen.python.context import Bound, Closure, Context, frozen
+from gpucodegen.python.context import Arguments, Bound, Closure, Context, frozen
 from gpucodegen.python.expressions import evaluate
 from gpucodegen.python.iterables import length
 from gpucodegen.python.results import (
@@ -130,7 +130,7 @@ class Unit:
         values = [in_memory(c.b, a) if isinstance(a, Lazy) else a for a in arguments]
         types = [_type_of(v) for v in values]
         if any(t is None for t in types):  # tuples and functions
-            return self.inline(c, node, callee.closure(), arguments, {})
+            return self.inline(c, node, callee.closure(), (arguments, {}))
         key = callee, tuple(types)
         if key in self.made and self.made[key] is None:
             hint = "Write it as a loop"
@@ -171,19 +171,14 @@ class Unit:
                 assign(c.b, view, value)
 
     def inline(
-        self,
-        c: Context,
-        node: ast.AST,
-        callee: Closure,
-        arguments: Sequence[Bound],
-        named: Mapping[str, Bound],
+        self, c: Context, node: ast.AST, callee: Closure, given: Arguments
     ) -> Bound:
         """Translate a callee's body in place; constants, tuples and dtypes stay known.
 
         Errors and operations of a body that is no user's belong to the call.
         """
         try:
-            bound = callee.signature.bind(*arguments, **named)
+            bound = callee.signature.bind(*given[0], **given[1])
         except TypeError as problem:
             hint = f"It takes {callee.name}{callee.signature}: {problem}"
             raise c.refuse(node, f"these arguments of `{callee.name}`", hint) from None

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 import re
+from collections.abc import Callable
 from dataclasses import replace
 
 from gpucodegen.ir.attributes import (
@@ -119,6 +121,17 @@ def predicate(op: Operation) -> str:
     value = op.attributes.get("predicate")
     names = CMPI_PREDICATES if op.name == "arith.cmpi" else CMPF_PREDICATES
     return names[value.value] if isinstance(value, IntegerAttr) else ""
+
+
+COMPARED: dict[str, Callable[[int, int], bool]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "slt": operator.lt,
+    "sle": operator.le,
+    "sgt": operator.gt,
+    "sge": operator.ge,
+}
+"""Comparisons of integers that are equal as signed and unsigned ones, or signed."""
 
 
 def _bool_like(ty: Type) -> Type:

@@ -6,7 +6,6 @@ blocks merged.
 
 from __future__ import annotations
 
-import operator
 from collections import ChainMap, Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -358,21 +357,11 @@ def _part_extent(folder: _Folder, op: Operation, index: int) -> int | None:
 
 
 def _comparison(folder: _Folder, op: Operation) -> int | None:
-    compare = _COMPARISONS.get(arith.predicate(op))
+    compare = arith.COMPARED.get(arith.predicate(op))
     left, right = (folder.signed(v) for v in op.operands)
     if left is None or right is None or compare is None:
         return None
     return int(compare(left, right))
-
-
-_COMPARISONS: dict[str, Callable[[int, int], bool]] = {
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "slt": operator.lt,
-    "sle": operator.le,
-    "sgt": operator.gt,
-    "sge": operator.ge,
-}
 
 
 def _quotient(combine: Callable[[int, int], int]) -> Fold:

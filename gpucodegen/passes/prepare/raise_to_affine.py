@@ -11,7 +11,6 @@ is.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -291,7 +290,7 @@ def _decided(raiser: _Raiser, op: Operation) -> Operation:
     """A comparison of indices at a constant distance, as its result."""
     found = raiser.known(op.operands) if op.operands[0].type == INDEX else None
     distance = (found[0] - found[1]).constant if found else None
-    holds = _COMPARED.get(arith.predicate(op))
+    holds = arith.COMPARED.get(arith.predicate(op))
     if distance is None or holds is None:
         return op
     value = IntegerAttr(int(holds(distance, 0)), I1)
@@ -301,16 +300,6 @@ def _decided(raiser: _Raiser, op: Operation) -> Operation:
         attributes={"value": value},
         location=op.location,
     )
-
-
-_COMPARED: dict[str, Callable[[int, int], bool]] = {
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "slt": operator.lt,
-    "sle": operator.le,
-    "sgt": operator.gt,
-    "sge": operator.ge,
-}
 
 
 def _branches(raiser: _Raiser, op: Operation) -> Operation:

@@ -59,7 +59,7 @@ def closure_of(function: Any) -> Closure:
 
 def _inlined(function: Any) -> Rule:
     def rule(c: Context, node: ast.AST, *values: Bound, **named: Bound) -> Bound:
-        return c.callees.inline(c, node, closure_of(function), values, named)
+        return c.callees.inline(c, node, closure_of(function), (values, named))
 
     return rule
 

@@ -150,7 +150,7 @@ def grid(c: Context, node: ast.AST, ranges: Sequence[Any], *, is_open: bool) -> 
     if not is_open:
         kind = np.result_type(*(axis.dtype for axis in axes))
         callee = closure_of(construction.meshgrid)
-        planes = c.callees.inline(c, node, callee, axes, {"indexing": "ij"})
+        planes = c.callees.inline(c, node, callee, (axes, {"indexing": "ij"}))
         wholes = [with_axes_at(c, node, plane, known(0)) for plane in planes]
         return joined(c, node, wholes, known(0), kind)
     rank = len(axes)
