@@ -507,7 +507,7 @@ ASSERT = "assert"
 
 
 def asserted(e: Emitter, op: Operation) -> None:
-    """``cf.assert`` in a kernel of one thread: report and return where it fails."""
+    """``cf.assert`` in a CPU kernel: report and return where it fails."""
     first = _new_report(e, _failed(op))
     (condition,) = op.operands
     with e.block(f"if not {e.text(condition)}:"):

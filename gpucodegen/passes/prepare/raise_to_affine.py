@@ -5,8 +5,9 @@ constant, ``affine.apply`` and ``index_cast`` from loop variables of affine loop
 values defined at the top of the function.  Arithmetic on narrower integers is affine
 where the ranges of loop variables and of casts show that it does not wrap, as for
 ``i + 1`` in ``for (int i = 0; i < n; i++)``.  A condition is affine when it compares
-such indices; it becomes a conjunction of ``index >= 0``.  All other code stays as it
-is.
+such indices; it becomes a conjunction of ``index >= 0``, or true or false where their
+distance is constant.  Maps of affine operations take the affine forms of operands.  All
+other code stays as it is.
 """
 
 from __future__ import annotations
