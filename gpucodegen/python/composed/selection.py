@@ -142,5 +142,7 @@ def clip(
 ) -> Any:
     low = a_min if min is None else min
     high = a_max if max is None else max
-    a = +a if low is None else np.maximum(a, low)
+    if low is None and high is None:
+        return np.asarray(a).copy()
+    a = a if low is None else np.maximum(a, low)
     return a if high is None else np.minimum(a, high)
