@@ -54,10 +54,15 @@ def comparison(predicate: str) -> Rule:
     return lambda b, v: compared(b, predicate, v[0], v[1])
 
 
-def _scaled(factor: float) -> Rule:
-    return lambda b, v: b.add(
-        "arith.mulf", (v[0], b.constant(factor, v[0].type)), [v[0].type]
-    )[0]
+def _scaled(over: float, under: float) -> Rule:
+    """A multiple by a quotient that is rounded to the type, as in NumPy's C code."""
+
+    def rule(b: OperationList, v: Sequence[Value]) -> Value:
+        number = np.float32 if v[0].type == F32 else np.float64
+        factor = b.constant(float(number(over) / number(under)), v[0].type)
+        return b.add("arith.mulf", (v[0], factor), [v[0].type])[0]
+
+    return rule
 
 
 def _zero(b: OperationList, v: Sequence[Value]) -> Value:
@@ -389,8 +394,8 @@ ROWS: dict[np.ufunc, dict[str, Rule]] = {
     np.ceil: _whole("ceil"),
     np.trunc: _whole("trunc"),
     np.conjugate: dict.fromkeys("iuf", _same),
-    **{u: {"f": _in_wide(_scaled(np.pi / 180))} for u in (np.deg2rad, np.radians)},
-    **{u: {"f": _in_wide(_scaled(180 / np.pi))} for u in (np.rad2deg, np.degrees)},
+    **{u: {"f": _in_wide(_scaled(np.pi, 180))} for u in (np.deg2rad, np.radians)},
+    **{u: {"f": _in_wide(_scaled(180, np.pi))} for u in (np.rad2deg, np.degrees)},
 }
 for _ufunc, _rule in complex_numbers.ROWS.items():
     ROWS[_ufunc]["c"] = _rule

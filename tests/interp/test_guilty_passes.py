@@ -194,7 +194,7 @@ CASES: list[tuple[str, str, Mutation, str, Any]] = [
     (
         "outline-cpu",
         "cpu",
-        put("outlining.cpu_outliner._freeing", freed_at_once),
+        put("outlining.cpu_outliner._with_own_memory", freed_at_once),
         LOCAL,
         lambda: [line(8)],
     ),

@@ -73,7 +73,7 @@ class RowSum:
     def of(op: Operation) -> RowSum | None:
         """The sum that a nest computes, if its terms may come in any order."""
         rows = chain_of(op) if op.name == "affine.for" else []
-        first, *rest = inner_operations(rows[-1]) if rows else (op,)
+        first, *rest = (inner_operations(rows[-1]) if rows else ()) or (op,)
         axes = chain_of(rest[0]) if len(rest) == 1 and rest[0].name == FOR else []
         inside = inner_operations(axes[-1]) if axes else ()
         *body, add, store = inside if len(inside) > 1 else (op, op)

@@ -216,20 +216,20 @@ def cpu_kernel(name: str, body: Region, location: Location) -> Operation:
 def _with_own_memory(kernel: Operation) -> Operation:
     """The kernel with small buffers on the stack, and all others freed.
 
-    Buffers that it never frees end with their blocks.
+    Buffers that it never frees end with their blocks, and so do those of an open size,
+    which are on the heap.
     """
     small = {op.result for op in first_to_fit(kernel.walk())}
     freed = {op.operands[0] for op in kernel.walk() if op.name == "memref.dealloc"}
 
     def ended(block: Block) -> Block:
+        placed = [_placed(op, small) for op in block.operations]
         kept = [
-            op
-            for op in block.operations
-            if op.name == "memref.alloc" and op.result not in freed | small
+            op for op in placed if op.name == "memref.alloc" and op.result not in freed
         ]
-        if not kept and not small:
+        if not placed:
             return block
-        *body, last = (_on_stack(op, small) for op in block.operations)
+        *body, last = placed
         frees = [memref.dealloc(op.result, location=op.location) for op in kept]
         return block.with_operations([*body, *frees, last])
 
@@ -241,9 +241,13 @@ def _with_own_memory(kernel: Operation) -> Operation:
     return done
 
 
-def _on_stack(op: Operation, small: AbstractSet[Value]) -> Operation:
-    is_small = op.name == "memref.alloc" and op.result in small
-    return op.with_(name="memref.alloca") if is_small else op
+def _placed(op: Operation, small: AbstractSet[Value]) -> Operation:
+    """An allocation on the stack if it is small, on the heap if its size is open."""
+    if op.name not in ALLOCATIONS:
+        return op
+    if op.result in small:
+        return op.with_(name="memref.alloca")
+    return op.with_(name="memref.alloc") if op.operands else op
 
 
 def is_kernel(op: Operation) -> bool:
