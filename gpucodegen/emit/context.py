@@ -96,7 +96,8 @@ class Facts:
     ``tags`` maps the tag memrefs of transfers to the transferred dtype, ``in_flight``
     to the number of groups in flight. ``block`` is the block shape; ``dynamic_shared``:
     launches provide the shared memory, which is too large for static arrays;
-    ``shared``, ``private`` and ``heap`` name the pointers that the kernel creates;
+    ``spaces``: "shared", "private" or "heap" for each pointer that the kernel creates;
+    a later buffer may take the name, in another space;
     ``failing``: the reports behind which the kernel returns.
     ``alignments``: required alignment of buffers in shared memory; ``spans``: swizzle
     spans of the matrix descriptors' layouts. ``bulk``: the transfers that are bulk
@@ -109,9 +110,7 @@ class Facts:
     in_flight: Mapping[Value, int] = field(default_factory=dict[Value, int])
     block: tuple[int, int, int] | None = None
     dynamic_shared: bool = False
-    shared: set[str] = field(default_factory=set[str])
-    private: set[str] = field(default_factory=set[str])
-    heap: set[str] = field(default_factory=set[str])
+    spaces: dict[str, str] = field(default_factory=dict[str, str])
     failing: list[int] = field(default_factory=list[int])
     alignments: Mapping[Value, int] = field(default_factory=dict[Value, int])
     spans: dict[Value, int] = field(default_factory=dict[Value, int])

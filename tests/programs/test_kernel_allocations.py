@@ -180,3 +180,40 @@ def test_a_handler_of_assertions_still_gets_them():
     program = gcg.compile(CHECKED, target="cpu", externals={"cf.assert": note})
     program.checked(np.arange(4, dtype="i4"), np.zeros(4, "i4"), 2)
     assert seen == [True, True, False, False]
+
+
+ONE_NAME = """
+func.func @f(%x: memref<4xf32>, %y: memref<4xf32>) {
+  affine.for %t = 0 to 4 {
+    %p = memref.alloc() : memref<40000xf32>
+    affine.for %i = 0 to 40000 {
+      %v = affine.load %x[%t] : memref<4xf32>
+      affine.store %v, %p[%i] : memref<40000xf32>
+    }
+    %a = affine.load %p[%t * 7] : memref<40000xf32>
+    affine.store %a, %y[%t] : memref<4xf32>
+    memref.dealloc %p : memref<40000xf32>
+  }
+  affine.for %t = 0 to 4 {
+    %p = memref.alloc() : memref<8xf32>
+    affine.for %i = 0 to 8 {
+      %v = affine.load %y[3 - %t] : memref<4xf32>
+      affine.store %v, %p[%i] : memref<8xf32>
+    }
+    %a = affine.load %p[%t + 2] : memref<8xf32>
+    %b = arith.addf %a, %a : f32
+    affine.store %b, %y[%t] : memref<4xf32>
+    memref.dealloc %p : memref<8xf32>
+  }
+  return
+}
+"""
+
+
+def test_a_buffer_on_the_stack_takes_the_name_of_one_on_the_heap():
+    program = gcg.compile(ONE_NAME, target="cpu")
+    given, result = np.arange(1, 5, dtype=np.float32), np.zeros(4, np.float32)
+    source = program.f.compiled_for((given, result))[0].source
+    assert source.count(" = heap_f32(") == source.count(" heap_free_f32(") == 1
+    program.f(given, result)
+    np.testing.assert_array_equal(result, [8, 6, 12, 16])

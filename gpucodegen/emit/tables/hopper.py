@@ -30,7 +30,7 @@ def create(e: Emitter, op: Operation) -> None:
     """``nvgpu.mbarrier.create``: words of shared memory."""
     made = shared_array(e, barrier_count(op.result.type), "i64")
     name = e.variable(op.result)
-    e.facts.shared.add(name)
+    e.facts.spaces[name] = "shared"
     e.writer.line(f"{name} = {made}")
 
 

@@ -112,7 +112,7 @@ def atomic(e: Emitter, op: Operation) -> None:
     kind = atomic_kind(op)
     combine = OF_ATOMICS[kind].operation if kind in OF_ATOMICS else "assign"
     name, details = f"atomic_{kind}_{buffer.dtype}", (combine, buffer.dtype)
-    if buffer.pointer in e.facts.shared:
+    if e.facts.spaces.get(buffer.pointer) == "shared":
         name, details = f"{name}_shared", (*details, "shared")
     made = e.make(name, "atomic", *details)
     offset = e.offset(buffer.at(indices))
@@ -183,13 +183,13 @@ def allocate(e: Emitter, op: Operation) -> None:
     if e.spelling.in_blocks and is_shared(ty.memory_space):
         alignment = e.facts.alignments.get(op.result, SHARED_ALIGNMENT)
         made = shared_array(e, count, kind, alignment)
-        e.facts.shared.add(name)
+        e.facts.spaces[name] = "shared"
     elif op.name == "memref.alloc" and e.spelling.has_heap and kind != "tag":
         made = call(e.make(f"heap_{kind}", "heap", kind), str(count))
-        e.facts.heap.add(name)
+        e.facts.spaces[name] = "heap"
     else:
         made = call(e.make(f"local_{hint}", "local", count, kind))
-        e.facts.private.add(name)
+        e.facts.spaces[name] = "private"
     e.writer.line(f"{name} = {made}")
     sizes = tuple(to_expr(extent or 0) for extent in ty.shape)
     strides = row_major(sizes)
@@ -222,7 +222,7 @@ def _allocate_dynamic(e: Emitter, op: Operation, ty: MemRefType) -> None:
     with e.block(f"if {call(e.make(f'is_null_{kind}', 'is_null', kind), name)}:"):
         _note(e, extents, first)
         e.writer.line("return")
-    e.facts.heap.add(name)
+    e.facts.spaces[name] = "heap"
     e.facts.failing.append(first)
     e.buffers[op.result] = Descriptor(name, kind, tuple(sizes), row_major(sizes))
 
@@ -270,7 +270,7 @@ def deallocate(e: Emitter, op: Operation) -> None:
     """``memref.dealloc``: free memory that the kernel allocated on the heap."""
     (operand,) = op.operands
     buffer = buffer_of(e, op, operand)
-    if buffer.pointer in e.facts.heap:
+    if e.facts.spaces.get(buffer.pointer) == "heap":
         free = e.make(f"heap_free_{buffer.dtype}", "heap_free", buffer.dtype)
         e.writer.line(str(call(free, buffer.pointer)))
 

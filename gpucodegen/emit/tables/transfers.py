@@ -157,9 +157,8 @@ def _one_run(buffer: Descriptor) -> tuple[AffineExpr, ...]:
 
 
 def _space_name(e: Emitter, pointer: str) -> str:
-    if pointer in e.facts.shared:
-        return "shared"
-    return "private" if pointer in e.facts.private else "global"
+    space = e.facts.spaces.get(pointer, "global")
+    return "global" if space == "heap" else space
 
 
 def prologue(e: Emitter) -> None:

@@ -88,7 +88,7 @@ class _Access:
         if not e.spelling.in_blocks:
             return 0
         size = stored_bytes(self.kind)
-        is_shared = self.buffer.pointer in e.facts.shared
+        is_shared = e.facts.spaces.get(self.buffer.pointer) == "shared"
         base = WIDEST if is_shared else self.buffer.alignment
         proven = gcd(base, e.divisor(self.start) * size) if base else 0
         widths = (n for n in WIDTHS if n > size)
