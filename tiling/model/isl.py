@@ -11,6 +11,7 @@ proves nothing.
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -83,11 +84,38 @@ class _OverLimit(Exception):
 
 
 @dataclass(slots=True)
+class _Texts:
+    """An isl context with all that was read in it: most texts recur in many problems.
+
+    ``costs``: the operations that reading a text took, rounded up, where counted.
+    """
+
+    context: islpy.Context = field(default_factory=islpy.Context)
+    maps: dict[str, Map] = field(default_factory=dict[str, Map])
+    sets: dict[str, Set] = field(default_factory=dict[str, Set])
+    costs: dict[str, int] = field(default_factory=dict[str, int])
+
+
+MOST_TEXTS = 20_000
+"""Texts after which later problems of a thread start with a new context."""
+_LOCAL = threading.local()
+
+
+def _texts() -> _Texts:
+    """The texts of this thread: a context must not be used by two at once."""
+    found: _Texts | None = getattr(_LOCAL, "texts", None)
+    if found is None or len(found.maps) + len(found.sets) > MOST_TEXTS:
+        found = _LOCAL.texts = _Texts()
+    return found
+
+
+@dataclass(slots=True)
 class Solver:
-    """One isl context and its limits.
+    """Queries to isl, and their limits.
 
     A query that exceeds its limit halves the limit, so that hopeless problems end soon.
-    ``spent``: operations so far, rounded up.
+    ``spent``: operations so far, rounded up.  A text that an earlier problem has read
+    counts as if this one had read it, so answers do not depend on earlier problems.
 
     >>> solver = Solver()
     >>> evens = solver.set("{ [i] : 0 <= i < 10 and i mod 2 = 0 }")
@@ -99,12 +127,16 @@ class Solver:
 
     limits: Limits = field(default_factory=Limits)
     spent: int = 0
-    context: islpy.Context = field(default_factory=islpy.Context)
-    _maps: dict[str, Map] = field(default_factory=dict[str, Map])
-    _sets: dict[str, Set] = field(default_factory=dict[str, Set])
+    _texts: _Texts = field(default_factory=_texts)
+    _read: set[str] = field(default_factory=set[str])
     _numbers: dict[object, int] = field(default_factory=dict[object, int])
     asked: int = 0
     """Queries so far: what the work of an analysis grows with."""
+
+    @property
+    def context(self) -> islpy.Context:
+        """The context of all objects that the solver makes."""
+        return self._texts.context
 
     def ask(self, query: Callable[[], Answer], otherwise: Answer) -> Answer:
         """The answer of ``query``, or ``otherwise`` if isl exceeds the limit."""
@@ -171,26 +203,43 @@ class Solver:
 
     def map(self, text: str) -> Map:
         """The relation written as isl text; each text is read once."""
-        if text not in self._maps:
-            self._maps[text] = islpy.Map.read_from_str(self.context, text)
-        return self._maps[text]
+        found = self._texts.maps.get(text)
+        if found is None:
+            found = islpy.Map.read_from_str(self.context, text)
+            self._texts.maps[text] = found
+        self._read.add(text)
+        return found
 
     def set(self, text: str) -> Set:
         """The set written as isl text; each text is read once."""
-        if text not in self._sets:
-            self._sets[text] = islpy.Set.read_from_str(self.context, text)
-        return self._sets[text]
+        found = self._texts.sets.get(text)
+        if found is None:
+            found = islpy.Set.read_from_str(self.context, text)
+            self._texts.sets[text] = found
+        return found
 
     def read(self, text: str) -> Map | None:
         """As `map`, but None over the limit; malformed text is an error."""
+        cost = LEAST if text in self._read else self._texts.costs.get(text)
+        limit = self.limits.operations
+        if cost is not None and (not limit or cost <= limit):
+            if self.spent > self.limits.altogether:
+                return None
+            self.asked += 1
+            self.spent += cost
+            return self.map(text)
+        before = self.spent
+        self._texts.maps.pop(text, None)
         try:
-            return self._limited(lambda: self.map(text))
+            found = self._limited(lambda: self.map(text))
         except _OverLimit:
             return None
         except islpy.Error as error:
             raise ValueError(
                 f"{text!r} is not isl text; factors must be plain integers."
             ) from error
+        self._texts.costs[text] = self.spent - before
+        return found
 
     def is_empty(self, relation: Map | Set) -> bool:
         """Whether ``relation`` is certainly empty."""

@@ -7,7 +7,8 @@ limits or the AST is not affine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import islpy
@@ -67,9 +68,6 @@ def _tree(nest: UnitNest, schedule: Schedule) -> islpy.AstNode:
     """The AST of { U[i] -> T(i) : U[i] in domain }."""
     solver = nest.model.solver
     context = solver.context
-    context.set_ast_build_allow_or(0)
-    context.set_ast_build_atomic_upper_bound(1)
-    context.set_ast_build_detect_min_max(1)
     scop = nest.model.scop
     order = islpy.UnionMap.read_from_str(context, f"{header(scop)} {{ }}")
     for at, unit in enumerate(nest.units):
@@ -85,7 +83,24 @@ def _tree(nest: UnitNest, schedule: Schedule) -> islpy.AstNode:
     for name in schedule.names:
         iterators = iterators.add(islpy.Id.read_from_str(context, name))
     build = islpy.AstBuild.from_context(given).set_iterators(iterators)
-    return build.node_from_schedule_map(order)
+    with _ast_options(context):
+        return build.node_from_schedule_map(order)
+
+
+@contextmanager
+def _ast_options(context: islpy.Context) -> Generator[None, None, None]:
+    """No disjunctions, one bound of each loop; other queries have isl's defaults."""
+    before = context.get_ast_build_allow_or(), context.get_ast_build_detect_min_max()
+    atomic = context.get_ast_build_atomic_upper_bound()
+    context.set_ast_build_allow_or(0)
+    context.set_ast_build_atomic_upper_bound(1)
+    context.set_ast_build_detect_min_max(1)
+    try:
+        yield
+    finally:
+        context.set_ast_build_allow_or(before[0])
+        context.set_ast_build_detect_min_max(before[1])
+        context.set_ast_build_atomic_upper_bound(atomic)
 
 
 def conjunctions(bad: Set, known: Set) -> tuple[tuple[Inequality, ...], ...] | None:

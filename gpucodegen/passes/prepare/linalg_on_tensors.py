@@ -544,21 +544,24 @@ def _with_number(consumer: Operation, at: int, constant: Operation) -> Operation
 def _without_repeats(operations: Sequence[Operation]) -> list[Operation]:
     """The operations with one reduction for all that compute the same.
 
-    Equal keys have equal values: operations of tensors have no effect, and the contents
-    of ``tensor.empty`` are any.  Other repeated operations are fused, not stored.
+    Equal numbers mean equal values: operations of tensors have no effect, and the
+    contents of ``tensor.empty`` are any.  Other repeated operations are fused, not
+    stored.
     """
-    keys: dict[Value, object] = {}
-    first: dict[object, Operation] = {}
+    numbers: dict[object, int] = {}
+    numbered: dict[Value, tuple[int, int]] = {}
+    first: dict[int, Operation] = {}
     same: dict[Value, Value] = {}
     kept: list[Operation] = []
     for op in operations:
         new = substitute_values(op, same) if same else op
-        key = _key(new, keys) if new.name in _UNREAD else new
-        keys.update((value, (key, n)) for n, value in enumerate(new.results))
+        key = _key(new, numbered) if new.name in _UNREAD else new
+        place = numbers.setdefault(key, len(numbers))
+        numbered.update((value, (place, n)) for n, value in enumerate(new.results))
         is_sum = _is_structured(new) and not set(
             linalg.Structured(new).iterator_types
         ) <= {"parallel"}
-        earlier = first.setdefault(key, new) if is_sum else new
+        earlier = first.setdefault(place, new) if is_sum else new
         if earlier is new:
             kept.append(new)
         else:
@@ -566,8 +569,11 @@ def _without_repeats(operations: Sequence[Operation]) -> list[Operation]:
     return kept
 
 
-def _key(op: Operation, keys: Mapping[Value, object]) -> object:
-    """What an operation computes; values inside count in order, others by key."""
+def _key(op: Operation, numbered: Mapping[Value, object]) -> object:
+    """The computation of an operation; values inside count in order, others by number.
+
+    A number stands for a whole expression, whose size as a tree is exponential.
+    """
     inner = [o for o in op.walk() if o is not op]
     made = [
         *(op.body.arguments if op.regions else ()),
@@ -579,7 +585,7 @@ def _key(op: Operation, keys: Mapping[Value, object]) -> object:
             o.name,
             frozenset(o.attributes.items()),
             tuple(v.type for v in o.results),
-            tuple(known.get(v, keys.get(v, v)) for v in o.operands),
+            tuple(known.get(v, numbered.get(v, v)) for v in o.operands),
         )
         for o in (op, *inner)
     )

@@ -230,6 +230,17 @@ def _collapsed_view(op: Operation, env: Environment, definitions: Definitions) -
     return View(base, splits=tuple(tuple(n or 0 for n in split) for split in splits))
 
 
+def _expanded_view(op: Operation, env: Environment, definitions: Definitions) -> View:
+    """A view that splits dimensions; all but the first extent of each are known."""
+    del env, definitions
+    shape = op.results[0].type.shape if isinstance(op.results[0].type, MemRefType) else ()
+    groups = groups_of(op.attributes.get("reassociation"))
+    extents = [tuple(shape[d] for d in group) for group in groups]
+    if not extents or any(None in group[1:] for group in extents):
+        return View(op.operands[0])
+    return View(op.operands[0], groups=tuple(tuple(n or 0 for n in g) for g in extents))
+
+
 DYNAMIC_SENTINEL = -(2**63)
 
 
@@ -298,7 +309,7 @@ _VIEW_MAKERS: dict[str, Callable[[Operation, Environment, Definitions], View]] =
     "memref.subview": _subview,
     "memref.reinterpret_cast": _unknown,
     "memref.extract_strided_metadata": _unknown,
-    "memref.expand_shape": _unknown,
+    "memref.expand_shape": _expanded_view,
     COLLAPSE: _collapsed_view,
 }
 
