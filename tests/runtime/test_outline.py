@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -94,3 +95,42 @@ def test_a_negative_number_of_iterations_is_none():
     a = np.zeros(1)
     run(a.ctypes.data, -5)
     assert a[0] == 0
+
+
+LAYERS = """
+ for i in range(n):
+  k = i + 1
+  for j in range(4):
+   {0}[i] = {0}[i] + 0.5 * {1}[k] + A[j] / 2.0 + {0}[k] - {1}[i] / 3.0 + A[j + 1] / 4.0
+"""
+
+
+def test_loops_that_differ_in_names_are_one_function():
+    body = "".join(LAYERS.format(*names) for names in ("BC", "CB", "DA"))
+    made = outlined(f"def f(A, B, C, D, n):\n{body}", "f")
+    (part,) = made.parts
+    lines = ast.unparse(made.tree).splitlines()
+    assert [line.strip() for line in lines if "call_shared" in line] == [
+        f"call_shared({part}, (A, B, C, n))",
+        f"call_shared({part}, (A, C, B, n))",
+    ]
+
+
+@pytest.mark.parametrize("behind", ["A[0] = k", "B[0] = j\n A[1] = k"])
+def test_loops_stay_whose_variables_are_needed_behind_them(behind: str):
+    body = LAYERS.format(*"BC") + f" {behind}\n" + LAYERS.format(*"CB")
+    assert not outlined(f"def f(A, B, C, n):\n{body}", "f").parts
+
+
+def test_repeated_loops_compute_the_same():
+    names = [*"BCDBDC"] * 3
+    body = "".join(LAYERS.format(*pair) for pair in pairwise(names))
+    params = [*((name, "pointer", "f64") for name in "ABCD"), ("n", "scalar", "index")]
+    values = np.random.default_rng(1).uniform(0.1, 1, (4, 9))
+    expected = values.copy()
+    found: dict[str, Any] = {}
+    exec(f"def k(A, B, C, D, n):\n{body}", found)
+    found["k"](*expected, 8)
+    run = kernel(body, *params)
+    run(*(each.ctypes.data for each in values), 8)
+    np.testing.assert_allclose(values, expected, rtol=1e-12)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache, partial, reduce
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from llvmlite import ir
 from numba.core import cgutils, compiler, imputils, types, typing
@@ -62,9 +63,9 @@ def parallel_for(threads: int) -> Any:
         taken = (types.intp, types.intp, *map(types.unliteral, values.types))
 
         def lower(target: Any, builder: Any, sig: Any, args: Any) -> Any:
-            compiled = _compiled(target, body.dispatcher.py_func, taken)
+            about = _compiled(target, body.dispatcher.py_func, taken)
             data = cgutils.pack_struct(builder, cgutils.unpack_tuple(builder, args[2]))
-            work = _work(target, builder.module, compiled, data.type)
+            work = _work(target, builder.module, about, data.type)
             place = cgutils.alloca_once_value(builder, data)
             total = target.cast(builder, args[1], sig.args[1], types.intp)
             pool = cgutils.get_or_insert_function(builder.module, POOL, ENTRY)
@@ -76,8 +77,36 @@ def parallel_for(threads: int) -> Any:
     return shared
 
 
+@intrinsic
+def call_shared(context: Any, body: Any, values: Any) -> Any:
+    """``call_shared(body, values)``: ``body(*values)``, compiled once for all calls."""
+    del context
+    if not isinstance(body, types.Dispatcher):
+        return None
+    taken = tuple(map(types.unliteral, values.types))
+
+    def lower(target: Any, builder: Any, _sig: Any, args: Any) -> Any:
+        about = _compiled(target, body.dispatcher.py_func, taken)
+        _call(target, builder, about, cgutils.unpack_tuple(builder, args[1]))
+        return target.get_dummy_value()
+
+    return signature(types.void, body, values), lower
+
+
+_FUNCTIONS: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
+"""By library: what is known of its functions, by Python function and types."""
+
+
 def _compiled(target: Any, function: Any, taken: Sequence[Any]) -> Any:
-    """The function as code of the caller's own module, optimised together with it."""
+    """The function as code of the caller's own library, optimised together with it."""
+    known = _FUNCTIONS.setdefault(target.active_code_library, {})
+    key = function, tuple(taken)
+    if key not in known:
+        known[key] = _in_library(target, function, taken).fndesc
+    return known[key]
+
+
+def _in_library(target: Any, function: Any, taken: Sequence[Any]) -> Any:
     flags = ConfigStack().top().copy()
     flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
     return compiler.compile_extra(
@@ -93,21 +122,26 @@ def _compiled(target: Any, function: Any, taken: Sequence[Any]) -> Any:
     )
 
 
-def _work(target: Any, module: Any, compiled: Any, data: Any) -> ir.Function:
-    """The function that runs some iterations; generated code raises no exceptions."""
+def _call(target: Any, builder: Any, about: Any, values: Sequence[Any]) -> None:
+    """Call a function; generated code raises no exceptions."""
+    body = target.declare_function(builder.module, about)
+    status, _ = target.call_conv.call_function(
+        builder, body, about.restype, about.argtypes, values
+    )
+    with builder.if_then(status.is_error, likely=False):
+        function = cgutils.get_or_insert_function(builder.module, TRAP, "llvm.trap")
+        builder.call(function, [])
+
+
+def _work(target: Any, module: Any, about: Any, data: Any) -> ir.Function:
+    """The function that runs some iterations."""
     work = ir.Function(module, WORK, module.get_unique_name("part"))
     work.linkage = "internal"
     builder = ir.IRBuilder(work.append_basic_block())
     begin, end, place = work.args
     stored = builder.load(builder.inttoptr(place, data.as_pointer()))
     values = cgutils.unpack_tuple(builder, stored)
-    about = compiled.fndesc
-    body = target.declare_function(module, about)
-    status, _ = target.call_conv.call_function(
-        builder, body, about.restype, about.argtypes, [begin, end, *values]
-    )
-    with builder.if_then(status.is_error, likely=False):
-        builder.call(cgutils.get_or_insert_function(module, TRAP, "llvm.trap"), [])
+    _call(target, builder, about, [begin, end, *values])
     builder.ret_void()
     return work
 

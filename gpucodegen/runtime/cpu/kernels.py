@@ -7,6 +7,8 @@ the thread pool calls:
     for i in prange(n): ...    =>    if parallel_for(kernel_0, n, (a, b)): return
 
 A kernel with an interrupted loop returns, for later code may need the whole loop.
+Loops that differ only in the names of variables, as those of a model's layers, become
+one function, so that the time to compile grows with the distinct ones.
 `keep` and `load` store object files, so a later process runs kernels without Numba,
 whose import takes longer than loading a hundred kernels.
 """
@@ -15,8 +17,9 @@ from __future__ import annotations
 
 import ast
 import ctypes
+import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
@@ -97,6 +100,10 @@ def _key(spec: KernelSpec) -> str:
 
 LOOP = "prange"
 CALL = "parallel_for"
+SHARED = "call_shared"
+LEAST_NODES = 60
+"""Nodes of the syntax tree of a loop whose repetitions are worth a function."""
+_IDENTIFIER = re.compile(r"[^\W\d]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,21 +143,87 @@ def outlined(source: str, name: str) -> Outlined:
     outliner = _Outliner(name, _names(tree))
     outliner.visit(kernel)
     own = dict.fromkeys([*_arguments(kernel), *_Uses.of([kernel]).stored])
+    parts: dict[str, tuple[ast.FunctionDef, list[str]]] = {}
     for part, call in outliner.made:
-        (loop,) = part.body
-        assert isinstance(loop, ast.For)
-        needed = _Uses.of([loop]).needed
-        taken = [each for each in own if each in needed]
-        part.args.args += [ast.arg(each) for each in taken]
-        loaded: list[ast.expr] = [ast.Name(each, ast.Load()) for each in taken]
-        call.args.append(ast.Tuple(loaded, ast.Load()))
-    parts = [part for part, _ in outliner.made]
-    tree.body[position:position] = parts
-    return Outlined(ast.fix_missing_locations(tree), tuple(p.name for p in parts))
+        _give(part, call, own, parts)
+    for same in _repeated(kernel.body, own):
+        for at in same:
+            part, call = outliner.shared(kernel.body[at])
+            _give(part, call, own, parts)
+            kernel.body[at] = ast.copy_location(ast.Expr(call), kernel.body[at])
+    made = [part for part, _ in parts.values()]
+    tree.body[position:position] = made
+    return Outlined(ast.fix_missing_locations(tree), tuple(p.name for p in made))
 
 
 def _arguments(kernel: ast.FunctionDef) -> list[str]:
     return [argument.arg for argument in kernel.args.args]
+
+
+def _give(
+    part: ast.FunctionDef,
+    call: ast.Call,
+    own: Iterable[str],
+    parts: dict[str, tuple[ast.FunctionDef, list[str]]],
+) -> None:
+    """Pass what a part needs; its call is of an equal part if there is one."""
+    uses = _Uses.of(part.body)
+    variables = {*own, *_arguments(part), *uses.stored}
+    text, names = _without_names(part.body[0], variables)
+    first, known = parts.setdefault(text, (part, names))
+    if first is part:
+        taken = [each for each in own if each in uses.needed]
+        part.args.args += [ast.arg(each) for each in taken]
+    else:
+        call.args[0] = ast.Name(first.name, ast.Load())
+        count = len(first.args.args) - len(part.args.args)
+        given = _arguments(first)[-count:] if count else []
+        taken = [names[known.index(each)] for each in given]
+    loaded: list[ast.expr] = [ast.Name(each, ast.Load()) for each in taken]
+    call.args.append(ast.Tuple(loaded, ast.Load()))
+
+
+def _repeated(body: Sequence[ast.stmt], own: Collection[str]) -> list[list[int]]:
+    """Places of sequential loops that differ only in names of variables, by loop.
+
+    Nothing behind such a loop may need a variable that it assigns.
+    """
+    found: dict[str, list[int]] = {}
+    live = set[str]()
+    for at in reversed(range(len(body))):
+        statement = body[at]
+        use, nodes = _Uses.of([statement]), [*ast.walk(statement)]
+        if (
+            isinstance(statement, ast.For)
+            and len(nodes) >= LEAST_NODES
+            and not any(isinstance(node, ast.Return) for node in nodes)
+            and live.isdisjoint(use.stored)
+        ):
+            text, _ = _without_names(statement, own)
+            found.setdefault(text, []).insert(0, at)
+        if isinstance(statement, ast.Assign):
+            live -= use.stored.keys()
+        live |= use.needed.keys()
+    return [places for places in found.values() if len(places) > 1]
+
+
+def _without_names(
+    statement: ast.stmt, variables: Collection[str]
+) -> tuple[str, list[str]]:
+    r"""A statement with the numbers of variables in place of names, and the names.
+
+    >>> (loop,) = ast.parse("for i in range(n): f(A, i)").body
+    >>> _without_names(loop, {"A", "i", "n"})
+    ('for $0 in range($1):\n    f($2, $0)', ['i', 'n', 'A'])
+    """
+    numbers: dict[str, int] = {}
+
+    def number(found: re.Match[str]) -> str:
+        name = found[0]
+        is_variable = name in variables
+        return f"${numbers.setdefault(name, len(numbers))}" if is_variable else name
+
+    return _IDENTIFIER.sub(number, ast.unparse(statement)), [*numbers]
 
 
 def _names(tree: ast.AST) -> set[str]:
@@ -181,20 +254,32 @@ class _Outliner(ast.NodeTransformer):
         bounds: list[ast.expr] = [ast.Name(n, ast.Load()) for n in (begin, end)]
         over = ast.Call(ast.Name("range", ast.Load()), bounds, [])
         loop = ast.For(node.target, over, node.body, [])
-        given = [ast.arg(begin), ast.arg(end)]
-        arguments = ast.arguments(
-            posonlyargs=[], args=given, kwonlyargs=[], kw_defaults=[], defaults=[]
-        )
+        arguments = _parameters((begin, end))
         part = ast.FunctionDef(name, arguments, [ast.copy_location(loop, node)], [])
         called: list[ast.expr] = [ast.Name(name, ast.Load()), *node.iter.args]
         call = ast.Call(ast.Name(CALL, ast.Load()), called, [])
         self.made.append((ast.copy_location(part, node), call))
         return ast.copy_location(ast.If(call, [ast.Return()], []), node)
 
+    def shared(self, statement: ast.stmt) -> tuple[ast.FunctionDef, ast.Call]:
+        """A function of a statement, and its call, without their variables."""
+        name = self._fresh(f"{self.name}_{len(self.made)}")
+        part = ast.FunctionDef(name, _parameters(()), [statement], [])
+        call = ast.Call(ast.Name(SHARED, ast.Load()), [ast.Name(name, ast.Load())], [])
+        self.made.append((ast.copy_location(part, statement), call))
+        return part, ast.copy_location(call, statement)
+
     def _fresh(self, name: str) -> str:
         while name in self.used:
             name += "_"
         return name
+
+
+def _parameters(names: Iterable[str]) -> ast.arguments:
+    given = [ast.arg(name) for name in names]
+    return ast.arguments(
+        posonlyargs=[], args=given, kwonlyargs=[], kw_defaults=[], defaults=[]
+    )
 
 
 def _is_parallel(node: ast.For) -> bool:
@@ -292,7 +377,10 @@ def dispatcher_of(spec: KernelSpec) -> tuple[Any, tuple[Any, ...]]:
     from gpucodegen.intrinsics.cpu.target import jit
 
     module = generated_code.load(spec.source)
-    function = _on_threads(module, spec) if spec.parallel else vars(module)[spec.name]
+    is_long = spec.source.count("\n") > LONG
+    function = vars(module)[spec.name]
+    if spec.parallel or is_long:
+        function = _in_parts(module, spec)
     dispatcher = jit(
         function,
         nogil=True,
@@ -303,16 +391,20 @@ def dispatcher_of(spec: KernelSpec) -> tuple[Any, tuple[Any, ...]]:
     return dispatcher, signature.args
 
 
-def _on_threads(module: ModuleType, spec: KernelSpec) -> Any:
-    """The kernel with parallel loops as functions that the pool calls."""
-    from gpucodegen.intrinsics.cpu.target import jit, parallel_for
+LONG = 200
+"""Lines of a sequential kernel that may well repeat loops."""
+
+
+def _in_parts(module: ModuleType, spec: KernelSpec) -> Any:
+    """The kernel with parallel and repeated loops as functions."""
+    from gpucodegen.intrinsics.cpu.target import call_shared, jit, parallel_for
 
     pool.provided()  # compiled code refers to the pool by name
     with generated_code.SYNTAX_TREES:
         made = outlined(spec.source, spec.name)
         code = compile(made.tree, str(module.__file__), "exec")
     shared = parallel_for(pool.count(spec.threads))
-    names = {"__name__": module.__name__, CALL: shared}
+    names = {"__name__": module.__name__, CALL: shared, SHARED: call_shared}
     exec(code, names)
     names.update((part, jit(names[part])) for part in made.parts)
     return names[spec.name]

@@ -233,7 +233,8 @@ def _collapsed_view(op: Operation, env: Environment, definitions: Definitions) -
 def _expanded_view(op: Operation, env: Environment, definitions: Definitions) -> View:
     """A view that splits dimensions; all but the first extent of each are known."""
     del env, definitions
-    shape = op.results[0].type.shape if isinstance(op.results[0].type, MemRefType) else ()
+    made = op.results[0].type
+    shape = made.shape if isinstance(made, MemRefType) else ()
     groups = groups_of(op.attributes.get("reassociation"))
     extents = [tuple(shape[d] for d in group) for group in groups]
     if not extents or any(None in group[1:] for group in extents):
