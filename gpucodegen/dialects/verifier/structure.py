@@ -7,7 +7,8 @@ in their table, defined where they are used, and called with fitting types.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import pairwise
 
 from gpucodegen import errors
@@ -268,9 +269,14 @@ _SIGNATURES = {
 Groups = dict[str, tuple[Value, ...]]
 
 
-def check_structure(root: Operation) -> None:
-    """Check each operation against its table entry."""
-    for op in root.walk():
+def check_structure(
+    root: Operation, verified: AbstractSet[Operation] = frozenset()
+) -> None:
+    """Check each operation against its table entry, but for ``verified`` ones.
+
+    A rule sees the operation and its regions alone, and both never change.
+    """
+    for op in _unverified(root, verified):
         definition = registry.lookup(op.name)
         if definition is None:
             continue
@@ -283,6 +289,16 @@ def check_structure(root: Operation) -> None:
         check_inferred_types(op, definition, groups)
         for check in definition.checks:
             check(op)
+
+
+def _unverified(op: Operation, verified: AbstractSet[Operation]) -> Iterator[Operation]:
+    if op in verified:
+        return
+    yield op
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                yield from _unverified(inner, verified)
 
 
 # -- attributes ------------------------------------------------------------------------

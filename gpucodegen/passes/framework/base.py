@@ -157,7 +157,7 @@ def run_pipeline(
         with span(pass_.name, "pass"), _shown_on_failure(pass_, before):
             module = pass_.apply(module)
             if verify and module.operation is not before.operation:
-                _check(pass_, module)
+                _check(pass_, before, module)
         changed = module.operation is not before.operation
         found = contents(module) if changed else found
         _tell(pass_, module, changed=changed)
@@ -185,10 +185,10 @@ def _shown_on_failure(pass_: ModulePass, before: Module) -> Generator[None]:
         raise
 
 
-def _check(pass_: ModulePass, module: Module) -> None:
+def _check(pass_: ModulePass, before: Module, module: Module) -> None:
     from gpucodegen.dialects.verifier import verify
 
     try:
-        verify(module.operation)
+        verify(module.operation, frozenset(before.walk()))
     except errors.VerifyError as broken:
         raise pass_.refusal(broken) from broken
