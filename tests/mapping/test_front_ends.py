@@ -1,8 +1,9 @@
-"""Both front ends for CUDA kernels give the same instructions.
+"""Both front ends give the same instructions.
 
-Compared are the multisets of the PTX instructions with their constants, without the
-numbers of registers.  Branches, and the predicates that they test, are left out: LLVM
-inverts and duplicates tests where the basic blocks stand in another order.
+For CUDA kernels, compared are the multisets of the PTX instructions with their
+constants, without the numbers of registers.  Branches, and the predicates that they
+test, are left out: LLVM inverts and duplicates tests where the basic blocks stand in
+another order.  Of machine code for CPUs, the arithmetic on floats is compared.
 """
 
 from __future__ import annotations
@@ -17,7 +18,9 @@ import pytest
 
 import gpucodegen as gcg
 from examples.catalogue import PROGRAMS
+from gpucodegen.intrinsics.cpu.front_end import DirectCompiler
 from gpucodegen.intrinsics.cuda import assembly
+from gpucodegen.runtime.cpu.kernels import assembly as cpu_assembly
 from gpucodegen.runtime.cuda.compilation import (
     FRONT_ENDS,
     architecture_of,
@@ -35,17 +38,20 @@ SOURCES = {
 }
 
 
-def kernels(name: str) -> Iterator[KernelSpec]:
-    """The kernels of a program, as compiled for a GPU."""
+def kernels(name: str, target: str = "cuda") -> Iterator[KernelSpec]:
+    """The kernels of a program."""
     source: Any = SOURCES[name]
     options = getattr(source, "options", {})
     text = source if isinstance(source, Path) else source.text
-    program = gcg.compile(text, target="cuda", **options)
+    program = gcg.compile(text, target=target, **options)
     entries = program.names if isinstance(source, Path) else (source.entry,)
     for entry in entries:
         yield from program[entry].executable().kernels
 
 
+_FLOATS = re.compile(
+    r"\s(v?(?:add|sub|mul|div|fn?m(?:add|sub)\d+|max|min|sqrt)[ps][sd])\s"
+)
 _CONTROL = re.compile(r"setp|bra|ret\b|(and|or|xor|not)\.pred")
 _PREDICATED = re.compile(r"@!?%p\d+\s+")
 
@@ -97,3 +103,22 @@ def test_both_front_ends_give_the_same_instructions(
         assert numba_runs.pop() == spec.name
         assert found == wanted
         assert found
+
+
+@pytest.mark.sampled(30)
+@pytest.mark.cases("name", [name for name in SOURCES if not name.startswith("kind")])
+def test_both_front_ends_for_cpus_give_the_same_arithmetic(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = DirectCompiler.define_pipelines
+    for spec in kernels(name, "cpu"):
+        found: list[Counter[str]] = []
+        # one pipeline alone: a kernel that it does not cover is an error
+        for which in (slice(1), slice(-1, None)):
+            monkeypatch.setattr(
+                DirectCompiler,
+                "define_pipelines",
+                lambda compiler, which=which: made(compiler)[which],
+            )
+            found.append(Counter(_FLOATS.findall(cpu_assembly(spec))))
+        assert found[0] == found[1]

@@ -31,9 +31,9 @@ from numba.core.target_extension import (
 from numba.core.targetconfig import ConfigStack
 from numba.core.typing import signature, templates
 
+from gpucodegen.intrinsics.cpu.front_end import DirectCompiler
 from gpucodegen.intrinsics.framework.lowering import I64
 from gpucodegen.intrinsics.framework.pipeline import (
-    KernelCompiler,
     KnownCode,
     KnownTypes,
     Target,
@@ -118,7 +118,7 @@ def _in_library(target: Any, function: Any, taken: Sequence[Any]) -> Any:
         flags,
         {},
         target.active_code_library,
-        KernelCompiler,
+        DirectCompiler,
     )
 
 
@@ -240,7 +240,7 @@ def jit(function: Any = None, **options: Any) -> Any:
     options = {key: value for key, value in options.items() if value is not None}
     options |= {"nopython": True, "_nrt": False}
     return KernelDispatcher(
-        function, targetoptions=options, pipeline_class=KernelCompiler
+        function, targetoptions=options, pipeline_class=DirectCompiler
     )
 
 

@@ -114,8 +114,8 @@ class Outlined:
     parts: tuple[str, ...]
 
 
-def outlined(source: str, name: str) -> Outlined:
-    """The kernel ``name`` with its outermost parallel loops as functions.
+def outlined(source: str, name: str, *, parallel: bool = True) -> Outlined:
+    """The kernel ``name`` with repeated loops, and parallel ones, as functions.
 
     >>> made = outlined('''
     ... def f(A, n):
@@ -141,7 +141,8 @@ def outlined(source: str, name: str) -> Outlined:
         if isinstance(node, ast.FunctionDef) and node.name == name
     )
     outliner = _Outliner(name, _names(tree))
-    outliner.visit(kernel)
+    if parallel:
+        outliner.visit(kernel)
     own = dict.fromkeys([*_arguments(kernel), *_Uses.of([kernel]).stored])
     parts: dict[str, tuple[ast.FunctionDef, list[str]]] = {}
     for part, call in outliner.made:
@@ -376,13 +377,8 @@ def dispatcher_of(spec: KernelSpec) -> tuple[Any, tuple[Any, ...]]:
     from gpucodegen.intrinsics.cpu.backend import parameter
     from gpucodegen.intrinsics.cpu.target import jit
 
-    module = generated_code.load(spec.source)
-    is_long = spec.source.count("\n") > LONG
-    function = vars(module)[spec.name]
-    if spec.parallel or is_long:
-        function = _in_parts(module, spec)
     dispatcher = jit(
-        function,
+        _in_parts(generated_code.load(spec.source), spec),
         nogil=True,
         error_model="numpy",
         fastmath=set(spec.fastmath) or False,
@@ -391,20 +387,22 @@ def dispatcher_of(spec: KernelSpec) -> tuple[Any, tuple[Any, ...]]:
     return dispatcher, signature.args
 
 
-LONG = 200
-"""Lines of a sequential kernel that may well repeat loops."""
-
-
 def _in_parts(module: ModuleType, spec: KernelSpec) -> Any:
     """The kernel with parallel and repeated loops as functions."""
+    from gpucodegen.intrinsics.cpu.front_end import syntax_trees
     from gpucodegen.intrinsics.cpu.target import call_shared, jit, parallel_for
 
-    pool.provided()  # compiled code refers to the pool by name
     with generated_code.SYNTAX_TREES:
-        made = outlined(spec.source, spec.name)
-        code = compile(made.tree, str(module.__file__), "exec")
-    shared = parallel_for(pool.count(spec.threads))
-    names = {"__name__": module.__name__, CALL: shared, SHARED: call_shared}
-    exec(code, names)
+        made = outlined(spec.source, spec.name, parallel=spec.parallel)
+        names = vars(module)
+        if made.parts:
+            names = {"__name__": module.__name__, SHARED: call_shared}
+            exec(compile(made.tree, str(module.__file__), "exec"), names)
+    if spec.parallel:
+        pool.provided()  # compiled code refers to the pool by name
+        names[CALL] = parallel_for(pool.count(spec.threads))
+    for definition in made.tree.body:
+        if isinstance(definition, ast.FunctionDef):
+            syntax_trees[names[definition.name]] = definition
     names.update((part, jit(names[part])) for part in made.parts)
     return names[spec.name]

@@ -1,0 +1,559 @@
+"""Front end for generated kernels: from a syntax tree to LLVM text in one pass.
+
+Numba compiles a function from bytecode: it recovers the control flow, infers the types
+of all variables together, and then lowers its own IR.  The emitter writes loops and
+branches in a fixed form, and the type of each expression follows from its operands, so
+this module visits each statement once and builds LLVM IR as it goes.  Types, casts and
+the code of calls come from Numba's contexts, so the result computes what Numba's does.
+
+A variable has the type of its definitions that reach a use (`reaching_definitions`).
+Definitions of different types with a common use, and whatever the emitter does not
+write, raise `NotCovered`; then Numba compiles the kernel, or says what is wrong with
+it.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import operator
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeGuard
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.errors import NumbaError
+
+from gpucodegen import errors
+from gpucodegen.intrinsics.framework.lowering import CachingBuilder
+from gpucodegen.intrinsics.framework.reaching_definitions import (
+    Definition,
+    Loop,
+    MixedTypes,
+    Names,
+    Reaching,
+    joined,
+)
+
+BINARY: dict[type[ast.operator], Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
+}
+UNARY: dict[type[ast.unaryop], Callable[..., Any]] = {
+    ast.USub: operator.neg,
+    ast.Not: operator.not_,
+    ast.Invert: operator.invert,
+}
+COMPARED: dict[type[ast.cmpop], Callable[..., Any]] = {
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+UNCERTAIN = NumbaError, NotImplementedError, errors.Error, MixedTypes, RecursionError
+"""Errors after which Numba tries, whose bytecode has no depth."""
+Typed = tuple[Any, Any]
+"""A Numba type, which may be a literal's, and an LLVM value of it."""
+
+
+class NotCovered(Exception):
+    """A kernel that this front end does not translate."""
+
+    def __init__(self, what: str, node: ast.AST | None = None) -> None:
+        text = ast.unparse(node).partition("\n")[0] if node else ""
+        super().__init__(f"{what}: {text}" if text else what)
+
+
+def translate(
+    definition: ast.FunctionDef,
+    names: Mapping[str, Any],
+    arguments: Sequence[Typed],
+    contexts: tuple[Any, Any],
+    builder: CachingBuilder,
+    lines: Any = None,
+) -> None:
+    """Build the body of a function, which returns nothing, from the end of a block.
+
+    ``names``: the globals of its module; ``contexts``: of types, and of code.
+    ``lines``: the writer of debug information.  Raises NotCovered or `UNCERTAIN`.
+    """
+    parameters = [each.arg for each in definition.args.args]
+    variables = {*parameters, *_assigned(definition.body)}
+    made = _Translator(names, variables, *contexts, builder, lines)
+    body = made.block("body")
+    builder.branch(body)
+    made.enter(body)
+    for parameter, value in zip(parameters, arguments, strict=True):
+        made.assign(parameter, value)
+    made.statements(definition.body)
+    if made.is_reached:
+        made.leave()
+
+
+def _assigned(nodes: Iterable[ast.stmt]) -> set[str]:
+    """The variables that assignments in statements define."""
+    found = set[str]()
+    for node in nodes:
+        match node:
+            case ast.Assign(targets):
+                inside = (each for target in targets for each in ast.walk(target))
+                names = (each for each in inside if isinstance(each, ast.Name))
+                found |= {each.id for each in names if isinstance(each.ctx, ast.Store)}
+            case ast.AugAssign(ast.Name(name)):
+                found.add(name)
+            case ast.For(ast.Name(name), _, body):
+                found |= {name, *_assigned(body)}
+            case ast.While(_, body, orelse) | ast.If(_, body, orelse):
+                found |= _assigned(body) | _assigned(orelse)
+            case _:
+                pass
+    return found
+
+
+def _folded(node: ast.expr) -> ast.expr:
+    """A constant for an operation on constants, as Python's compiler folds them."""
+    match node:
+        case ast.UnaryOp(op, operand):
+            given, function = [operand], UNARY.get(type(op))
+        case ast.BinOp(left, op, right):
+            given, function = [left, right], BINARY.get(type(op))
+        case _:
+            return node
+    values = list[Any]()
+    for each in map(_folded, reversed(given)):  # sums are deep on the left
+        if not _is_number(each):
+            return node
+        values.insert(0, each.value)
+    try:
+        return ast.Constant(function(*values)) if function else node
+    except (ArithmeticError, TypeError, ValueError):
+        return node
+
+
+def _is_number(node: ast.expr) -> TypeGuard[ast.Constant]:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+
+
+@dataclass(slots=True)
+class _Translator:
+    """The state of the translation of one kernel.
+
+    ``reaching``: the variables at the current place; None where control never gets.
+    ``slots``: an alloca for each variable and type.  ``held``: the block in which the
+    value of a slot is known, and the value.  ``calls``: the signature and the code of a
+    function for argument types.
+    """
+
+    globals: Mapping[str, Any]
+    locals: Collection[str]
+    typing: Any
+    context: Any
+    builder: CachingBuilder
+    lines: Any
+    reaching: Names | None = field(default_factory=dict[str, Reaching])
+    loops: list[Loop] = field(default_factory=list[Loop])
+    slots: dict[tuple[str, Any], Any] = field(default_factory=dict[Any, Any])
+    held: dict[Any, Typed] = field(default_factory=dict[Any, Any])
+    calls: dict[tuple[Any, ...], Any] = field(default_factory=dict[Any, Any])
+
+    @property
+    def names(self) -> Names:
+        """The variables at a place that control gets to."""
+        assert self.reaching is not None
+        return self.reaching
+
+    @property
+    def is_reached(self) -> bool:
+        """Whether control gets to the current place."""
+        return self.reaching is not None
+
+    def block(self, name: str) -> ir.Block:
+        """A basic block, which `enter` places."""
+        return ir.Block(self.builder.function, name)
+
+    def enter(self, block: ir.Block) -> None:
+        """Place a block behind the others, and continue in it."""
+        self.builder.function.blocks.append(block)
+        self.builder.position_at_end(block)
+
+    def at(self, node: ast.stmt | ast.expr) -> None:
+        """Give the following instructions the line of a node."""
+        if self.lines is not None:
+            self.lines.mark_location(self.builder, node.lineno)
+
+    # Statements.
+
+    def statements(self, nodes: Iterable[ast.stmt]) -> None:
+        """Translate statements, up to the first that control never gets to."""
+        for node in nodes:
+            if not self.is_reached:
+                return
+            self.at(node)
+            self.statement(node)
+
+    def statement(self, node: ast.stmt) -> None:
+        match node:
+            case ast.Assign([ast.Tuple(targets)], ast.Tuple(parts)):
+                if len(targets) != len(parts):
+                    raise NotCovered("a tuple of another length", node)
+                values = [self.value(part) for part in parts]
+                for target, value in zip(targets, values, strict=True):
+                    self.store(target, value)
+            case ast.Assign([ast.Tuple(targets)], value):
+                self.unpack(targets, self.value(value), node)
+            case ast.Assign([target], value):
+                self.store(target, self.value(value))
+            case ast.Expr(ast.Constant()) | ast.Pass():
+                pass
+            case ast.Expr(value):
+                self.value(value)
+            case ast.AugAssign(ast.Name(name), op, value):
+                changed = ast.BinOp(ast.Name(name, ast.Load()), op, value)
+                self.assign(name, self.value(changed))
+            case ast.While(test, body, []):
+                self.loop(test, body)
+            case ast.For(ast.Name(name), iterated, body, []):
+                self.counted(name, self.value(iterated), body)
+            case ast.If(test, body, orelse):
+                self.choice(test, body, orelse)
+            case ast.Return(None):
+                self.leave()
+            case ast.Break() if self.loops:
+                self.loops[-1].left.append(self.names)
+                self.builder.branch(self.loops[-1].end)
+                self.reaching = None
+            case _:
+                raise NotCovered("a statement", node)
+
+    def leave(self) -> None:
+        """Return from the function."""
+        nothing = self.context.get_dummy_value()
+        value = self.context.get_return_value(self.builder, types.none, nothing)
+        self.context.call_conv.return_value(self.builder, value)
+        self.reaching = None
+
+    def store(self, target: ast.expr, value: Typed) -> None:
+        """Assign to a variable or to an element."""
+        match target:
+            case ast.Name(name):
+                self.assign(name, value)
+            case ast.Subscript(base, index):
+                given = self.value(base), self.value(index), value
+                self.set_item(*given)
+            case _:
+                raise NotCovered("a target", target)
+
+    def set_item(self, *given: Typed) -> None:
+        """Store an element, as Numba does: typed twice, the second time as cast."""
+        kinds = tuple(ty for ty, _ in given)
+        key = (operator.setitem, *kinds)
+        if key not in self.calls:
+            function = self.typing.resolve_value_type(operator.setitem)
+            signature = self.typing.resolve_setitem(*kinds)
+            if signature is None:
+                raise NotCovered(f"no element is set for {kinds}")
+            exact = function.get_call_type(self.typing, signature.args, {})
+            code = self.context.get_function(function, exact)
+            self.calls[key] = signature, code
+        signature, code = self.calls[key]
+        code(self.builder, self.cast(given, signature.args))
+
+    def unpack(self, targets: Sequence[ast.expr], value: Typed, node: ast.AST) -> None:
+        """Assign the parts of a tuple."""
+        kind, whole = value
+        parts = list[Any](kind) if isinstance(kind, types.BaseTuple) else []
+        if len(parts) != len(targets):
+            raise NotCovered("not a tuple of this length", node)
+        for n, (target, part) in enumerate(zip(targets, parts, strict=True)):
+            self.store(target, (part, self.builder.extract_value(whole, n)))
+
+    def assign(self, name: str, value: Typed) -> None:
+        """Define a variable."""
+        kind = types.unliteral(value[0])
+        if (name, kind) not in self.slots:
+            form = self.context.get_value_type(kind)
+            self.slots[name, kind] = cgutils.alloca_once(self.builder, form)
+        slot = self.slots[name, kind]
+        self.builder.store(value[1], slot)
+        self.held[slot] = self.builder.block, value[1]
+        self.names[name] = Reaching(frozenset([Definition(value[0], slot)]))
+
+    def read(self, name: str) -> Typed:
+        """The value of a variable, loaded once in each basic block.
+
+        Raises MixedTypes.
+        """
+        found = self.names[name]
+        kind = found.type_of(name)
+        for loop in found.loops:
+            loop.read.add(name)
+        slot = next(iter(found.definitions)).slot
+        if self.held.get(slot, (None,))[0] is not self.builder.block:
+            self.held[slot] = self.builder.block, self.builder.load(slot)
+        return kind, self.held[slot][1]
+
+    def loop(self, test: ast.expr, body: Sequence[ast.stmt]) -> None:
+        """A loop with its test in front and again at its end, as in Python's bytecode.
+
+        A test that is always true is left out.
+        """
+        inside, made = self.block("loop"), Loop(self.block("end"))
+        is_endless = isinstance(test, ast.Constant) and bool(test.value)
+        if is_endless:
+            self.builder.branch(inside)
+        else:
+            self.branch(test, inside, made.end)
+        before = self.begin(made, _assigned(body))
+        self.enter(inside)
+        self.statements(body)
+        if self.is_reached:
+            self.at(test)
+            if is_endless:
+                self.builder.branch(inside)
+            else:
+                self.branch(test, inside, made.end)
+        self.end(made, before, None if is_endless else joined(before, self.reaching))
+
+    def counted(self, name: str, iterated: Typed, body: Sequence[ast.stmt]) -> None:
+        """A loop over a range, as Numba iterates it."""
+        head, inside = self.block("next"), self.block("loop")
+        kind, state = self.stepped("getiter", iterated)
+        self.builder.branch(head)
+        made = Loop(self.block("end"))
+        before = self.begin(made, {name, *_assigned(body)})
+        self.enter(head)
+        pair, value = self.stepped("iternext", (kind, state))
+        found = self.context.pair_first(self.builder, value, pair)
+        is_more = self.context.pair_second(self.builder, value, pair)
+        self.builder.cbranch(is_more, inside, made.end)
+        self.enter(inside)
+        self.assign(name, (pair.first_type, found))
+        self.statements(body)
+        self.finish(head)
+        self.end(made, before, joined(before, self.reaching))
+
+    def stepped(self, name: str, given: Typed) -> Typed:
+        """The result of an operation on a range or its iterator."""
+        signature = self.typing.resolve_function_type(name, (given[0],), {})
+        if signature is None:
+            raise NotCovered(f"{given[0]} is not iterated")
+        code = self.context.get_function(name, signature)
+        return self.build((signature, code), [given])
+
+    def begin(self, made: Loop, changed: Collection[str]) -> Names:
+        """Enter a loop that assigns variables; returns those in front of it."""
+        before = dict(self.names)
+        self.reaching = {
+            name: found.inside(made) if name in changed else found
+            for name, found in before.items()
+        }
+        self.loops.append(made)
+        return before
+
+    def end(self, made: Loop, before: Names, after: Names | None) -> None:
+        """Leave a loop; ``after``: the variables where its test fails."""
+        for name in made.read:
+            ends = self.reaching or before
+            before[name].joined(ends[name]).check_loop(name)
+        self.loops.pop()
+        for way in made.left:
+            after = joined(after, way)
+        self.enter(made.end)
+        if after is None:
+            self.builder.unreachable()
+        else:
+            after = {name: found.outside(made) for name, found in after.items()}
+        self.reaching = after
+
+    def choice(
+        self, test: ast.expr, body: Sequence[ast.stmt], orelse: Sequence[ast.stmt]
+    ) -> None:
+        """A branch, whose test may be a constant."""
+        if isinstance(test, ast.Constant):
+            self.statements(body if test.value else orelse)
+            return
+        then, end = self.block("then"), self.block("end")
+        other = self.block("else") if orelse else end
+        self.branch(test, then, other)
+        before = dict(self.names)
+        self.enter(then)
+        self.statements(body)
+        after = self.reaching
+        self.finish(end)
+        self.reaching = before
+        if orelse:
+            self.enter(other)
+            self.statements(orelse)
+            self.finish(end)
+        self.reaching = joined(after, self.reaching)
+        if self.is_reached:
+            self.enter(end)
+
+    def finish(self, following: ir.Block) -> None:
+        """Leave a block if its end can be reached."""
+        if self.is_reached:
+            self.builder.branch(following)
+
+    def branch(self, test: ast.expr, yes: ir.Block, no: ir.Block) -> None:
+        """Branch on a test; ``and`` and ``or`` evaluate only the tests they need."""
+        match test:
+            case ast.UnaryOp(ast.Not(), operand):
+                self.branch(operand, no, yes)
+            case ast.BoolOp(op, [*first, last]):
+                for each in first:
+                    following = self.block("test")
+                    ways = (
+                        (following, no) if isinstance(op, ast.And) else (yes, following)
+                    )
+                    self.branch(each, *ways)
+                    self.enter(following)
+                self.branch(last, yes, no)
+            case _:
+                _, truth = self.call(bool, self.value(test))
+                self.builder.cbranch(truth, yes, no)
+
+    # Expressions.
+
+    def value(self, node: ast.expr) -> Typed:
+        node = _folded(node)
+        match node:
+            case ast.Constant(value):
+                return self.constant(value)
+            case ast.Name(name):
+                if name in self.names:
+                    return self.read(name)
+                return self.constant(self.known(node))
+            case ast.Call(function, arguments, []):
+                return self.called(function, arguments)
+            case ast.Attribute(base, name):
+                return self.attribute(self.value(base), name)
+            case ast.BinOp(left, op, right) if type(op) in BINARY:
+                operands = self.value(left), self.value(right)
+                return self.call(BINARY[type(op)], *operands)
+            case ast.UnaryOp(op, operand) if type(op) in UNARY:
+                return self.call(UNARY[type(op)], self.value(operand))
+            case ast.Compare(left, [op], [right]) if type(op) in COMPARED:
+                operands = self.value(left), self.value(right)
+                return self.call(COMPARED[type(op)], *operands)
+            case ast.BoolOp():
+                return self.one_of(node)
+            case ast.Tuple(parts):
+                return self.tuple_of([self.value(part) for part in parts])
+            case ast.Subscript(base, index):
+                operands = self.value(base), self.value(index)
+                return self.call(operator.getitem, *operands)
+            case _:
+                raise NotCovered("an expression", node)
+
+    def constant(self, value: Any) -> Typed:
+        """A number, or an object that has only a type."""
+        kind = types.maybe_literal(value) or self.type_of(value)
+        if isinstance(kind, types.BaseTuple | types.Array):
+            raise NotCovered("a constant that is no scalar")
+        return kind, self.context.get_constant_generic(self.builder, kind, value)
+
+    def tuple_of(self, parts: Sequence[Typed]) -> Typed:
+        kind = types.BaseTuple.from_types([types.unliteral(ty) for ty, _ in parts])
+        values = [value for _, value in parts]
+        return kind, self.context.make_tuple(self.builder, kind, values)
+
+    def type_of(self, value: Any) -> Any:
+        """The Numba type of a Python object."""
+        try:
+            return self.typing.resolve_value_type(value)
+        except ValueError as found:
+            raise NotCovered(str(found)) from found
+
+    def known(self, node: ast.Name) -> Any:
+        """The object of a global or built-in name."""
+        if node.id in self.locals:
+            raise NotCovered("a variable that may have no value", node)
+        if node.id in self.globals:
+            return self.globals[node.id]
+        if hasattr(builtins, node.id):
+            return getattr(builtins, node.id)
+        raise NotCovered("a name without a value", node)
+
+    def attribute(self, base: Typed, name: str) -> Typed:
+        kind, value = base
+        found = self.typing.resolve_getattr(kind, name)
+        if found is None or isinstance(found, types.BoundFunction):
+            raise NotCovered(f"{kind} has no attribute {name}")
+        code = self.context.get_getattr(kind, name)
+        if code is None:
+            return found, self.context.get_dummy_value()
+        return found, code(self.context, self.builder, kind, value, name)
+
+    def called(self, function: ast.expr, arguments: Sequence[ast.expr]) -> Typed:
+        """A call of a global function, or of one that is an attribute."""
+        given = [self.value(each) for each in arguments]
+        if isinstance(function, ast.Name) and function.id not in self.names:
+            return self.call(self.known(function), *given)
+        return self.typed_call(self.value(function)[0], given)
+
+    def call(self, function: Any, *given: Typed) -> Typed:
+        """A call of a Python object."""
+        key = (function, *(ty for ty, _ in given))
+        if key not in self.calls:
+            self.calls[key] = self.resolved(self.type_of(function), key[1:])
+        return self.build(self.calls[key], given)
+
+    def typed_call(self, kind: Any, given: Sequence[Typed]) -> Typed:
+        """A call of a function that has only a type."""
+        return self.build(self.resolved(kind, tuple(ty for ty, _ in given)), given)
+
+    def resolved(self, kind: Any, argument_types: tuple[Any, ...]) -> Any:
+        """The signature and the code of a call."""
+        kind = kind.instance_type if isinstance(kind, types.TypeRef) else kind
+        signature = self.typing.resolve_function_type(kind, argument_types, {})
+        if signature is None or signature.recvr:
+            raise NotCovered(f"{kind} of {argument_types}")
+        return signature, self.context.get_function(kind, signature)
+
+    def build(self, resolved: Any, given: Sequence[Typed]) -> Typed:
+        signature, code = resolved
+        values = self.cast(given, signature.args)
+        return signature.return_type, code(self.builder, values)
+
+    def cast(self, given: Sequence[Typed], wanted: Sequence[Any]) -> list[Any]:
+        """Values as a signature takes them."""
+        if len(given) != len(wanted):
+            raise NotCovered("a call with omitted arguments")
+        return [
+            value if ty == to else self.context.cast(self.builder, value, ty, to)
+            for (ty, value), to in zip(given, wanted, strict=True)
+        ]
+
+    def one_of(self, node: ast.BoolOp) -> Typed:
+        """The value of ``and`` or ``or``: that of the last operand it evaluates."""
+        end, is_and = self.block("end"), isinstance(node.op, ast.And)
+        *first, last = node.values
+        kind, value = self.value(first[0])
+        kind = types.unliteral(kind)
+        slot = cgutils.alloca_once(self.builder, value.type)
+        self.builder.store(value, slot)
+        for each in [*first[1:], last]:
+            following = self.block("test")
+            _, truth = self.call(bool, (kind, value))
+            ways = (following, end) if is_and else (end, following)
+            self.builder.cbranch(truth, *ways)
+            self.enter(following)
+            other, value = self.value(each)
+            if types.unliteral(other) != kind:
+                raise NotCovered("operands of several types", node)
+            self.builder.store(value, slot)
+        self.builder.branch(end)
+        self.enter(end)
+        return kind, self.builder.load(slot)
