@@ -77,7 +77,8 @@ class NestPair:
 class Fuser:
     """Fuses two loops of a block, ``depth`` loops deep or, for 0, as deep as is legal.
 
-    ``root`` is the enclosing operation for the analysis, if there is one.
+    ``root`` is the enclosing operation for the analysis, if there is one.  ``known``:
+    analyses without it, by the operations.
     """
 
     before: Sequence[Operation]
@@ -85,6 +86,9 @@ class Fuser:
     surroundings: Surroundings
     depth: int = 0
     relaxed: bool = False
+    known: dict[tuple[Operation, ...], NestAnalysis] = field(
+        default_factory=dict[tuple[Operation, ...], NestAnalysis]
+    )
 
     def fused(
         self, operations: Sequence[Operation], first: int, second: int
@@ -127,7 +131,9 @@ class Fuser:
         if self.root is None:
             context = (*self.before, *operations[:first])
             run = (a, *operations[first + 1 : second], b)
-            return analyse(run, context, self.surroundings)
+            if run not in self.known:
+                self.known[run] = analyse(run, context, self.surroundings)
+            return self.known[run]
         changed = {operations[first]: a, operations[second]: b}
         (root,) = rewrite_bottom_up(
             self.root, lambda op: [changed[op]] if op in changed else None
@@ -492,12 +498,13 @@ class LocalityFuser:
             return Refusal("it does not pay")
         if any(self.left_alone(op, analysis) for op in ends):
             return Refusal("one of them is left as it is")
+        known = {tuple(run): analysis}
         refusal = Refusal("a parallel loop would be lost")
         for depth in self._depths(analysis, ends):
             if depth and self._iterations(ends[0], depth) < self.least:
                 refusal = Refusal("they share too few iterations")
                 continue
-            fuser = Fuser((), None, self.surroundings, depth)
+            fuser = Fuser((), None, self.surroundings, depth, known=known)
             made = fuser.fused(operations, first, second)
             if isinstance(made, Refusal):
                 refusal = made
