@@ -64,7 +64,7 @@ SETTINGS = (
         "",
         "",
         "direct",
-        "`numba`: Numba's type inference compiles CUDA kernels, for comparison",
+        "`numba`: Numba's type inference compiles kernels, for comparison",
     ),
     Setting(
         "GPUCODEGEN_CACHE_DIR",

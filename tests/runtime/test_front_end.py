@@ -17,11 +17,12 @@ from gpucodegen.debugging.levels import debug
 from gpucodegen.intrinsics.cuda import assembly
 from gpucodegen.intrinsics.framework.lowering import CachingBuilder
 from gpucodegen.runtime.cuda import compilation
-from gpucodegen.runtime.cuda.compilation import (
+from gpucodegen.runtime.cuda.compilation import llvm_text
+from gpucodegen.runtime.host import generated_code
+from gpucodegen.runtime.host.generated_code import (
     DIRECT,
     FRONT_END_VARIABLE,
     FRONT_ENDS,
-    llvm_text,
 )
 from gpucodegen.runtime.host.spec import KernelSpec, Param
 from tests.ptx.kernels import launch
@@ -333,13 +334,13 @@ if n > 2:  # g.mlir:9
 
 
 def test_a_variable_chooses_the_front_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert compilation.front_end() == DIRECT
+    assert generated_code.front_end() == DIRECT
     monkeypatch.setenv(FRONT_END_VARIABLE, "numba")
     monkeypatch.setattr(assembly.front_end, "llvm_text", None)
     assert "add.s32" in compilation.compile_ptx(spec_of("A[n + 5] = 11"))
     monkeypatch.setenv(FRONT_END_VARIABLE, "other")
     with pytest.raises(errors.InvalidOption, match="Write direct or numba"):
-        compilation.front_end()
+        generated_code.front_end()
 
 
 def test_parts_are_kept_for_the_rest_of_a_block_only() -> None:

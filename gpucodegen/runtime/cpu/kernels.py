@@ -93,6 +93,7 @@ def _key(spec: KernelSpec) -> str:
         spec.parallel,
         spec.fastmath,
         pool.count(spec.threads),
+        generated_code.front_end(),
         machine_code.host(),
         cache.package_digest(),
     )
@@ -401,8 +402,9 @@ def _in_parts(module: ModuleType, spec: KernelSpec) -> Any:
     if spec.parallel:
         pool.provided()  # compiled code refers to the pool by name
         names[CALL] = parallel_for(pool.count(spec.threads))
-    for definition in made.tree.body:
-        if isinstance(definition, ast.FunctionDef):
-            syntax_trees[names[definition.name]] = definition
+    if generated_code.front_end() == generated_code.DIRECT:
+        for definition in made.tree.body:
+            if isinstance(definition, ast.FunctionDef):
+                syntax_trees[names[definition.name]] = definition
     names.update((part, jit(names[part])) for part in made.parts)
     return names[spec.name]

@@ -85,9 +85,6 @@ def _output(words: list[str]) -> str:
     return done.stdout + done.stderr
 
 
-FRONT_END_VARIABLE = "GPUCODEGEN_FRONT_END"
-DIRECT = "direct"
-FRONT_ENDS = DIRECT, "numba"
 CUBINS = Store("cuda")
 PTX = Store("ptx")
 
@@ -148,34 +145,22 @@ def _compiled(spec: KernelSpec, cc: Capability) -> str:
     with generated_code.deferred_garbage_collection():
         from gpucodegen.intrinsics.cuda import assembly
 
-        text = llvm_text(spec, front_end())
+        text = llvm_text(spec, generated_code.front_end())
         return assembly.ptx(text, assembly.known(architecture(cc)))
 
 
 def llvm_text(spec: KernelSpec, by: str) -> str:
-    """The LLVM text of a kernel, before any optimisation, by one of `FRONT_ENDS`."""
+    """The LLVM text of a kernel, before any optimisation, by a front end."""
     from gpucodegen.intrinsics.cuda import assembly, target
     from gpucodegen.intrinsics.cuda.backend import parameter
     from gpucodegen.intrinsics.cuda.target import Kernel
 
     function = getattr(generated_code.load(spec.source), spec.name)
-    is_direct = by == DIRECT
+    is_direct = by == generated_code.DIRECT
     tree = generated_code.definition(spec.source, spec.name) if is_direct else None
     types = tuple(parameter(*p) for p in spec.signature)
     kernel = Kernel(spec.block, spec.resident, target.places(spec.source))
     return assembly.llvm_text(function, tree, types, kernel, spec.fastmath)
-
-
-def front_end() -> str:
-    """What compiles kernels to LLVM: ``direct``, or ``numba`` for comparison.
-
-    The variable ``GPUCODEGEN_FRONT_END`` decides.  Raises InvalidOption.
-    """
-    chosen = os.environ.get(FRONT_END_VARIABLE, "").strip() or DIRECT
-    if chosen not in FRONT_ENDS:
-        hint = f"Write {' or '.join(FRONT_ENDS)}"
-        raise errors.InvalidOption(name=FRONT_END_VARIABLE, value=chosen, hint=hint)
-    return chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,7 +264,7 @@ def _key(spec: KernelSpec, cc: Capability) -> str:
         spec.resident,
         spec.fastmath,
         architecture(cc),
-        front_end(),
+        generated_code.front_end(),
         *_compilers(),
         package_digest(),
     )

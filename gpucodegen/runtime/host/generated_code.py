@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import ast
 import gc
+import os
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from threading import RLock
 from types import ModuleType
 
+from gpucodegen import errors
 from gpucodegen.runtime.storage import cache
 
 
@@ -39,6 +41,9 @@ def deferred_garbage_collection() -> Generator[None]:
         gc.enable()
 
 
+FRONT_END_VARIABLE = "GPUCODEGEN_FRONT_END"
+DIRECT = "direct"
+FRONT_ENDS = DIRECT, "numba"
 SOURCES = cache.Store("source")
 _ONE_AT_A_TIME = RLock()
 """No thread is given a module that another thread still executes."""
@@ -46,6 +51,18 @@ SYNTAX_TREES = RLock()
 """Lock for making and compiling syntax trees: CPython 3.11 miscounts its recursion
 depth when threads do so at once (https://github.com/python/cpython/issues/106905).
 """
+
+
+def front_end() -> str:
+    """What compiles kernels to LLVM IR: ``direct``, or ``numba`` for comparison.
+
+    The variable ``GPUCODEGEN_FRONT_END`` decides.  Raises InvalidOption.
+    """
+    chosen = os.environ.get(FRONT_END_VARIABLE, "").strip() or DIRECT
+    if chosen not in FRONT_ENDS:
+        hint = f"Write {' or '.join(FRONT_ENDS)}"
+        raise errors.InvalidOption(name=FRONT_END_VARIABLE, value=chosen, hint=hint)
+    return chosen
 
 
 def load(source: str) -> ModuleType:
