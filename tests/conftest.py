@@ -206,9 +206,12 @@ def pytest_pyfunc_call(pyfuncitem: Any) -> bool | None:
     """
     marks: list[pytest.Mark] = [*pyfuncitem.iter_markers("cases")]
     if not marks:
-        if pyfuncitem.get_closest_marker("sampled") and is_property(pyfuncitem.obj):
-            share = pyfuncitem.callspec.params["share"]
-            take_a_share_of_examples(pyfuncitem.obj, share)
+        if is_property(pyfuncitem.obj):
+            is_sampled = pyfuncitem.get_closest_marker("sampled") is not None
+            share = pyfuncitem.callspec.params["share"] if is_sampled else None
+            is_slow = pyfuncitem.get_closest_marker("slow") is not None
+            takes_all = not is_slow or pyfuncitem.config.getoption("--fuzz")
+            take_a_share_of_examples(pyfuncitem.obj, share, takes_all=takes_all)
         return None
     every: list[tuple[Case, ...]] = list(product(*map(cases_of, reversed(marks))))
     share: Share = pyfuncitem.funcargs[case_names(marks[0])[0]]
@@ -248,14 +251,26 @@ def shown(case: tuple[Case, ...]) -> str:
     return "; ".join(name for name, _ in case)
 
 
-def take_a_share_of_examples(test: Any, share: Share) -> None:
-    """Set the number of examples of a property: all, or an nth where it is quick."""
+FEW_EXAMPLES = 15
+"""Examples of a property that the slow run takes in any case."""
+
+
+def take_a_share_of_examples(
+    test: Any, share: Share | None, *, takes_all: bool
+) -> None:
+    """Set the number of examples of a property: an nth where it is quick.
+
+    Else ``takes_all``, or a third of many.
+    """
     if not hasattr(test, "all_examples"):
         test.all_examples = test._hypothesis_internal_use_settings
     count = test.all_examples.max_examples
+    if share is not None and share.is_quick:
+        count = max(1, count // share.nth)
+    elif not takes_all:
+        count = min(count, max(count // 3, FEW_EXAMPLES))
     test._hypothesis_internal_use_settings = settings(
-        test.all_examples,
-        max_examples=max(1, count // share.nth) if share.is_quick else count,
+        test.all_examples, max_examples=count
     )
 
 

@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.conftest import (
+    FEW_EXAMPLES,
     Share,
     draw,
     on_a_device,
@@ -250,9 +251,13 @@ def test_a_quick_property_takes_a_share_of_its_examples() -> None:
 
     for is_quick, count in ((True, 5), (False, 20), (True, 5)):
         seen.clear()
-        take_a_share_of_examples(holds, Share(4, is_quick, 0, 1))
+        take_a_share_of_examples(holds, Share(4, is_quick, 0, 1), takes_all=True)
         holds()
         assert len(seen) == count
+    seen.clear()
+    take_a_share_of_examples(holds, None, takes_all=False)
+    holds()
+    assert len(seen) == FEW_EXAMPLES
 
 
 def test_of_slow_cases_some_are_drawn() -> None:

@@ -137,7 +137,7 @@ MUTATIONS = {
     ),
     "a variable for a sum of the line to come": Mutation(
         {"emit.variables.Offsets.text": _text_of_an_offset},
-        *("stablehlo", "cpu-1", 30),
+        *("stablehlo", "cpu-1", 85),
     ),
     "a transfer for each thread of a block": Mutation(
         {"interp.memref._is_first": lambda *_: True},
