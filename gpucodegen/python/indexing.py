@@ -288,6 +288,8 @@ def store(
     value = value.compacted(c.b) if isinstance(value, Selected) else value
     if not where.is_element:
         target = part_of(c, array, where.parts)
+        if not isinstance(value, Scalar):
+            value = _without_first(c, value, len(target.extents))
         with c.operands(node, "an assignment to a slice", [target, value]):
             assign(c.b, value, target)
         return
@@ -296,6 +298,15 @@ def store(
         raise c.wrong(node, "an element", [value], hint)
     view, indices = _place(array, [part.offset for part in where.parts])
     view.put(c.b, indices, value)
+
+
+def _without_first(c: Context, array: Array, rank: int) -> Array:
+    """An array without the first dimensions that are more than ``rank``, of extent 1."""
+    more = array.extents[: max(0, len(array.extents) - rank)]
+    if not more or any(e.value is not None or e.constant != 1 for e in more):
+        return array
+    rest = [Part(known(0), extent, 1) for extent in array.extents[len(more) :]]
+    return part_of(c, array, [*(Part(known(0)) for _ in more), *rest])
 
 
 def _place(array: Array, indices: Sequence[Scalar]) -> tuple[View, Sequence[Scalar]]:
