@@ -301,7 +301,7 @@ def store(
 
 
 def _without_first(c: Context, array: Array, rank: int) -> Array:
-    """An array without the first dimensions that are more than ``rank``, of extent 1."""
+    """An array without dimensions of extent 1 that are more than ``rank``."""
     more = array.extents[: max(0, len(array.extents) - rank)]
     if not more or any(e.value is not None or e.constant != 1 for e in more):
         return array
