@@ -125,7 +125,7 @@ FUSION = "passes.contraction.epilogue_fusion"
 MUTATIONS = {
     "sums under the place they grow in": Mutation(
         {f"{FUSION}._hosted": _hosted_with_its_epilogue},
-        *("destinations", "cpu passes", 170),
+        *("destinations", "cpu passes", 440),
     ),
     "tensors in place whatever reads them later": Mutation(
         {"passes.prepare.tensors.conflicts.Conflicts.of_write": (lambda *_: None)},
@@ -133,7 +133,7 @@ MUTATIONS = {
     ),
     "loops interchanged against a dependence": Mutation(
         {"passes.loops.interchange.check_interchange": lambda *_, **__: None},
-        *("raised", "cpu passes"),
+        *("raised", "cpu passes", 5),
     ),
     "a variable for a sum of the line to come": Mutation(
         {"emit.variables.Offsets.text": _text_of_an_offset},
