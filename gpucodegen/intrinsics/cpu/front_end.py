@@ -9,18 +9,19 @@ wrappers around the function.
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from numba.core import ir, typed_passes, types
-from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.compiler_machinery import LoweringPass, PassManager, register_pass
 from numba.core.errors import NumbaError
 from numba.core.lowering import BaseLower
 
 from gpucodegen.intrinsics.framework.front_end import UNCERTAIN, NotCovered, translate
 from gpucodegen.intrinsics.framework.lowering import CachingBuilder
-from gpucodegen.intrinsics.framework.pipeline import KernelCompiler
+from gpucodegen.intrinsics.framework.pipeline import PASSES, KernelCompiler
 
 syntax_trees: WeakKeyDictionary[Any, ast.FunctionDef] = WeakKeyDictionary()
 """By Python function."""
@@ -77,18 +78,37 @@ class DirectLowering(typed_passes.BaseNativeLowering):
         try:
             return super().run_pass(state)
         except (NotCovered, *UNCERTAIN) as reason:
+            state.func_ir = None
             raise NextPipeline(str(reason)) from reason
+
+
+@register_pass(mutates_CFG=False, analysis_only=True)
+class Restart(LoweringPass):
+    """Forgets why the first pipeline ended, which Numba takes for an error."""
+
+    _name = "restart"
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def run_pass(self, state: Any) -> Any:
+        state.status.fail_reason = None
+        return False
 
 
 class DirectCompiler(KernelCompiler):
     """The compiler of kernels, which needs no bytecode where it covers the syntax."""
 
     def define_pipelines(self) -> list[Any]:
-        others = super().define_pipelines()
         if self.state.func_id.func not in syntax_trees:
-            return others
-        manager = PassManager("direct")
-        for each in (DirectLowering, typed_passes.NoPythonBackend):
-            manager.add_pass(each, each.name())
-        manager.finalize()
-        return [manager, *others]
+            return super().define_pipelines()
+        direct = DirectLowering, typed_passes.NoPythonBackend
+        return [pipeline("direct", direct), pipeline("kernel", (Restart, *PASSES))]
+
+
+def pipeline(name: str, passes: Sequence[Any]) -> PassManager:
+    manager = PassManager(name)
+    for each in passes:
+        manager.add_pass(each, each.name())
+    manager.finalize()
+    return manager
