@@ -283,6 +283,7 @@ def test_special_values():
     assert special_values({**SPECIAL, **MORE}, dtypes) == []
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.cases("base", ["i1", "u1", "i4", "u4", "i8", "u8", "f4"])
 @pytest.mark.cases("exponent", ["u1", "u4", "u8", "?"])
 def test_powers_of_integers(base: str, exponent: str):

@@ -10,7 +10,7 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen.passes.analysis.work import KernelLaunches, host_program
 
-TARGETS = ["cpu", "interp", "sim"]
+TARGETS = ["cpu", pytest.param("interp", marks=pytest.mark.slow), "sim"]
 HEAT = """func.func @main(%u: tensor<34x34xf32>, %n: tensor<i32>) -> tensor<34x34xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %r:3 = stablehlo.while(%i = %zero, %j = %zero, %x = %u)

@@ -192,6 +192,7 @@ GRIDS = {
 """Extents, a team's blocks and threads per block, and the blocks with iterations."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GRIDS)
 def test_blocks_without_iterations_are_not_launched(
     name: str, monkeypatch: pytest.MonkeyPatch

@@ -73,7 +73,7 @@ UPDATES = [
 
 @pytest.mark.cases("target", ["cpu", "sim"])
 @pytest.mark.cases("text", UPDATES)
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(20)
 def test_updates_reach_the_array_that_numpy_changes(text: str, target: str):
     function = function_of(f"def f(x):\n    {text}\n    return y.copy()\n")
     arguments: tuple[Any, ...] = (np.arange(9.0).reshape(3, 3),)
@@ -208,6 +208,7 @@ def f(x):
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.cases("target", ["cpu", "sim"])
 def test_functions_that_are_called_write_to_transposes(target: str):
     plain = CALLED.replace("@gcg.jit\n", "")
