@@ -57,7 +57,7 @@ def is_refused_without_place(text: str) -> bool:
 
 
 @pytest.mark.cases("op", OPERATIONS, ids=lambda op: op.name, parts=3)
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(20)
 def test_nonsense_is_refused_with_a_place(op: Op):
     for body, operands, results in product(BODIES, (0, 2, 5), (0, 1)):
         text = program(op, body, operands, results)

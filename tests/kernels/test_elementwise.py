@@ -110,7 +110,7 @@ def test_a_number_may_change_without_a_new_kernel() -> None:
 
 
 @pytest.mark.parametrize("dtype", EVERY)
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(14)
 def test_elements_move_as_they_are(dtype: str) -> None:
     x = made((3, 4, 5), dtype)
     moved = K.transpose(x, (2, 0, 1))

@@ -174,6 +174,7 @@ def test_the_device_misses_what_orders_blocks(
         kernel.run(gcg.compile(kernel.path, target="sim")[kernel.entry], {"N": 20})
 
 
+@pytest.mark.slow
 def test_a_grid_that_is_not_resident_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -40,7 +40,7 @@ def counted(run: ptx.Run) -> tuple[object, ...]:
 
 
 @pytest.mark.cases("name", PROGRAMS)
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 def test_counters_of_compiled_kernels(name: str) -> None:
     one = recorded(name)
     found: list[tuple[object, ...]] = []

@@ -61,6 +61,7 @@ def run(path: Path, scale: float, target: str) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_a_second_process_translates_nothing_and_says_the_same(
     tmp_path: Path, target: str
