@@ -89,6 +89,7 @@ def test_repro_is_a_script_that_runs(tmp_path: Path) -> None:
     assert f"gpucodegen {gcg.__version__}" in script.read_text()
 
 
+@pytest.mark.slow
 def test_repro_shows_what_does_not_parse(tmp_path: Path) -> None:
     file, script = tmp_path / "bad.mlir", tmp_path / "repro.py"
     file.write_text("func.func @f( { return }")

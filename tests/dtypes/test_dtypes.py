@@ -16,7 +16,7 @@ from tests.dtypes.programs import (
 )
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(32)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.cases("kind", KINDS, parts=2)
 @pytest.mark.cases("ty", TYPES)

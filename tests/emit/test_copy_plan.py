@@ -125,7 +125,7 @@ def test_the_report_says_which_and_why(name: str) -> None:
 
 
 @pytest.mark.cases("name", CASES)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_what_is_reported_copies_the_cells(name: str) -> None:
     options = CASES[name][0]
     program, _ = compiled(name)

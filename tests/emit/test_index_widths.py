@@ -131,6 +131,7 @@ def test_launches_choose_the_width(few_indices: list[str]):
             assert (len(few_indices) > before) == (a.size > 100)
 
 
+@pytest.mark.slow
 def test_a_package_takes_both_widths_along(tmp_path: Path):
     program = gcg.compile(OPEN, target="sim")
     program.export(tmp_path / "doubling")

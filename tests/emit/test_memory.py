@@ -295,6 +295,7 @@ def test_host_views_and_atomics():
     assert buffer(x).shape == (3, 4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(0, 0), (1, 5), (4, 6)])
 def test_parallel_loops_may_be_empty(shape: tuple[int, int]):
     body = """

@@ -49,6 +49,7 @@ def test_branches_and_loops():
         np.testing.assert_array_equal(y, control(x))
 
 
+@pytest.mark.slow
 def test_transfers_on_the_cpu():
     A, B, C = random(32, 48), random(48, 16), random(32, 16)
     want = C + A.astype(float) @ B

@@ -35,6 +35,7 @@ TERMS = {
 }
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("widen", ["extsi", "extui"])
 @pytest.mark.parametrize("name", TERMS)
 def test_no_byte_is_left_out(name: str, widen: str) -> None:

@@ -28,6 +28,7 @@ TRANSPOSED = ", permutation_map = affine_map<(d0, d1) -> (d1, d0)>"
 STRIDED = "memref<?x?xf32, strided<[?, ?], offset: ?>>"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.cases("order", ["", TRANSPOSED])
 @pytest.mark.cases("ty", ["memref<?x?xf32>", STRIDED])

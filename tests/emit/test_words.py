@@ -16,7 +16,7 @@ def parts_of(words: np.ndarray, kind: str) -> np.ndarray:
     return words[..., None].view(kind.replace("i", "int")).astype("i4")
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(18)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.cases("columns", [3, 16, 40])
 @pytest.mark.cases(("left", "right"), PARTS)
@@ -58,7 +58,7 @@ CASTS = [
 ]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.cases("case", CASTS, ids=str, parts=2)
 def test_bits_as_other_elements(case: tuple[int, str, int, str], target: str):

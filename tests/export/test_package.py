@@ -111,6 +111,7 @@ def test_a_package_for_gpus_brings_the_emulated_device(tmp_path: Path) -> None:
         assert ".target sm_90" in kernel.read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", ["cpu", "cuda"])
 def test_all_that_is_imported_at_once_travels_along(kind: str) -> None:

@@ -42,6 +42,7 @@ def parse(text: str) -> tuple[Module, list[str]]:
     return module, [type(warning.message).__name__ for warning in caught]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.cases("chunk", VALID, ids=ids(VALID), parts=4)
 def test_parses_and_prints(chunk: Chunk):
     module, warned = parse(chunk.text)
@@ -63,8 +64,8 @@ def test_is_refused(chunk: Chunk):
     assert found == (chunk.error, chunk.place), str(error)
 
 
-@pytest.mark.cases(("chunk", "claim", "target"), CLAIMS, parts=12)
-@pytest.mark.sampled(14)
+@pytest.mark.cases(("chunk", "claim", "target"), CLAIMS, parts=6)
+@pytest.mark.sampled(28)
 def test_holds(chunk: Chunk, claim: str, target: str):
     assert holds(claim, parse(chunk.text)[0], target)
 

@@ -121,7 +121,7 @@ def test_many_printed_modules(module: Module, generic: bool, locations: bool):
     prints_and_parses(module, generic, locations)
 
 
-@pytest.mark.sampled(16)
+@pytest.mark.sampled(40)
 @fuzz(600)
 @given(text=WRITTEN, allow_unregistered=st.booleans())
 def test_mutated_tokens(text: str, allow_unregistered: bool):
@@ -142,12 +142,14 @@ def test_many_mutated_modules(text: str):
     survives(text, allow_unregistered=True)
 
 
+@pytest.mark.slow
 @fuzz(300)
 @given(text=st.text(max_size=80))
 def test_any_text(text: str):
     survives(text, allow_unregistered=True)
 
 
+@pytest.mark.sampled(3)
 @fuzz(300)
 @given(words=st.lists(st.sampled_from(WORDS), max_size=30))
 def test_any_words(words: list[str]):

@@ -32,7 +32,7 @@ def test_chunk_is_refused_where_it_is_wrong(chunk: Chunk):
 
 
 @pytest.mark.cases("path", sorted(FOLDER.glob("*.mlir")), ids=lambda p: p.name)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_command_line_reports_every_chunk(
     path: Path, capsys: pytest.CaptureFixture[str]
 ):

@@ -20,6 +20,7 @@ FILES = [
 ]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.cases("path", sorted(FILES), ids=lambda path: path.stem, parts=2)
 def test_every_name_is_defined_once(path: Path):
     for chunk in f"\n{path.read_text()}".split("// -----"):

@@ -100,11 +100,13 @@ def test_others_read_most_texts_as_written(reader: str):
     assert len(read) >= LEAST_READ[reader] * len(forms)
 
 
+@pytest.mark.slow
 @pytest.mark.cases("text", chunks(OF_ALL_YEARS))
 def test_mlir_reads_what_we_print_of_every_year(text: str):
     test_others_read_what_we_print(text, "mlir")
 
 
+@pytest.mark.slow
 @pytest.mark.cases("reader", FORMS, parts=4)
 @pytest.mark.cases("text", chunks(TODAY))
 def test_others_read_what_we_print(text: str, reader: str):

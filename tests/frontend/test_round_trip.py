@@ -18,6 +18,7 @@ FILES = [
 NAMES = [path.stem for path in FILES]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.cases("path", FILES, ids=NAMES, parts=2)
 def test_short_form(path: Path):
     module = parse_module(path.read_text(), str(path))
@@ -25,6 +26,7 @@ def test_short_form(path: Path):
     assert str(parse_module(text)) == text
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.cases("path", FILES, ids=NAMES, parts=4)
 def test_generic_form_means_the_same(path: Path):
     module = parse_module(path.read_text(), str(path))
@@ -34,6 +36,7 @@ def test_generic_form_means_the_same(path: Path):
     assert str(again) == str(module)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.cases("path", FILES, ids=NAMES, parts=3)
 def test_locations_survive(path: Path):
     module = parse_module(path.read_text(), "where.mlir")

@@ -56,8 +56,8 @@ def is_refused_without_place(text: str) -> bool:
     return False
 
 
-@pytest.mark.cases("op", OPERATIONS, ids=lambda op: op.name, parts=6)
-@pytest.mark.sampled(4)
+@pytest.mark.cases("op", OPERATIONS, ids=lambda op: op.name, parts=3)
+@pytest.mark.sampled(20)
 def test_nonsense_is_refused_with_a_place(op: Op):
     for body, operands, results in product(BODIES, (0, 2, 5), (0, 1)):
         text = program(op, body, operands, results)

@@ -16,6 +16,7 @@ OF_ARRAYS = {"dense_layer"}
 """A loop carries an array of a tile's pieces, for which numba-cuda has no type."""
 
 
+@pytest.mark.slow
 @pytest.mark.cases("name", sorted(PROGRAMS.keys() - OF_ARRAYS))
 def test_numba_cuda_compiles_the_text(name: str) -> None:
     from tests.gpu.numba_cuda import ptx

@@ -161,6 +161,7 @@ GIVEN: Mapping[str, Callable[[], dict[str, Any]]] = {
 
 def snippet(block: Block) -> Any:
     marks = [pytest.mark.frameworks] * (block.page == "frameworks.md")
+    marks += [pytest.mark.slow] * (block.page == "export.md")
     return pytest.param(block, marks=marks, id=str(block))
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import doctest
 import importlib
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,18 @@ from tests.house.readme import ROOT
 
 EXTRAS = {"cupy", "numba_cuda", "rich", "matplotlib", "triton"}
 FRAMEWORKS = Path("bench", "gpu", "triton_kernels.py")
-LONG = {"kernels", "offload-to-a-gpu", "tuning", "tutorial"}
+COMPILING = Path("gpucodegen", "kernels"), Path("gpucodegen", "interop")
+"""Folders of modules whose examples compile kernels, and take long."""
+LONG = {
+    "frameworks",
+    "kernels",
+    "offload-to-a-gpu",
+    "python",
+    "scale",
+    "schedules",
+    "tuning",
+    "tutorial",
+}
 """Pages whose examples take more than a second."""
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
@@ -35,12 +47,34 @@ def run_examples(path: Path) -> None:
         if error.name in EXTRAS:
             pytest.skip(f"needs {error.name}")
         raise
-    if ">>>" in (ROOT / path).read_text("utf-8"):
-        assert doctest.testmod(module, optionflags=FLAGS).failed == 0
+    if ">>>" not in (ROOT / path).read_text("utf-8"):
+        return
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    for test in doctest.DocTestFinder().find(module):
+        if test.examples:  # each run checks all files in the cache of lines
+            runner.run(test)
+    assert runner.tries > 0
+    assert runner.failures == 0
 
 
-@pytest.mark.cases("path", lambda: sorted({*modules()} - {FRAMEWORKS}), parts=150)
+@cache
+def some(*, is_compiling: bool) -> list[Path]:
+    """The modules in `COMPILING`, or all others."""
+    return [
+        path
+        for path in sorted({*modules()} - {FRAMEWORKS})
+        if any(path.is_relative_to(folder) for folder in COMPILING) == is_compiling
+    ]
+
+
+@pytest.mark.cases("path", lambda: some(is_compiling=False), parts=150)
 def test_docstrings(path: Path) -> None:
+    run_examples(path)
+
+
+@pytest.mark.slow
+@pytest.mark.cases("path", lambda: some(is_compiling=True), parts=10)
+def test_docstrings_whose_examples_compile_kernels(path: Path) -> None:
     run_examples(path)
 
 

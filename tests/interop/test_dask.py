@@ -9,9 +9,6 @@ import gpucodegen as gcg
 from gpucodegen import errors
 from tests.interop.texts import GRIDS
 
-dask: Any = pytest.importorskip("dask")
-da: Any = pytest.importorskip("dask.array")
-pytest.importorskip("cloudpickle")
 X = np.random.default_rng(7).random((60, 50), np.float32)
 K = np.float32(0.1)
 
@@ -21,8 +18,15 @@ def program() -> gcg.Program:
     return gcg.compile(GRIDS, target="cpu", threads=1, specialize=False)
 
 
+@pytest.fixture(scope="module")
+def da() -> Any:
+    return pytest.importorskip("dask.array")
+
+
 @pytest.fixture(autouse=True)
 def in_this_thread() -> Any:
+    pytest.importorskip("cloudpickle")
+    dask: Any = pytest.importorskip("dask")
     with dask.config.set(scheduler="synchronous"):
         yield
 
@@ -78,7 +82,7 @@ def test_what_no_halo_is_deep_enough_for(program: gcg.Program, name: str) -> Non
 @pytest.mark.parametrize("together", [1, 2, 5, 7])
 @pytest.mark.parametrize("chunks", [(20, 17), (60, 9)])
 def test_steps_of_a_stencil(
-    program: gcg.Program, together: int, chunks: tuple[int, int]
+    da: Any, program: gcg.Program, together: int, chunks: tuple[int, int]
 ) -> None:
     grid = da.from_array(X, chunks=chunks)
     found = gcg.dask.stencil(
@@ -90,7 +94,7 @@ def test_steps_of_a_stencil(
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(("name", "numbers"), [("two_steps", []), ("many_steps", [3])])
 def test_functions_of_several_steps(
-    program: gcg.Program, name: str, numbers: list[int]
+    da: Any, program: gcg.Program, name: str, numbers: list[int]
 ) -> None:
     a, b = X.copy(), X.copy()
     program[name](a, b, *numbers)
@@ -100,7 +104,7 @@ def test_functions_of_several_steps(
     assert not np.array_equal(a, X)
 
 
-def test_arguments_of_a_stencil(program: gcg.Program) -> None:
+def test_arguments_of_a_stencil(da: Any, program: gcg.Program) -> None:
     grid = da.from_array(X, chunks=20)
     with pytest.raises(errors.WrongArgumentCount):
         gcg.dask.stencil(program.heat, grid)
@@ -110,7 +114,7 @@ def test_arguments_of_a_stencil(program: gcg.Program) -> None:
 
 
 @pytest.mark.slow
-def test_products_and_sums(program: gcg.Program) -> None:
+def test_products_and_sums(da: Any, program: gcg.Program) -> None:
     grid = da.from_array(X, chunks=(20, 10))
     found = gcg.dask.matmul(grid, grid.T.rechunk((10, 20)), target="cpu", every=2)
     wanted = X.astype(float) @ X.T.astype(float)
@@ -121,7 +125,7 @@ def test_products_and_sums(program: gcg.Program) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", ["NHWC", "NCHW"])
-def test_convolutions(layout: str) -> None:
+def test_convolutions(da: Any, layout: str) -> None:
     random = np.random.default_rng(1).random
     x, w = random((2, 20, 18, 3), np.float32), random((3, 4, 3, 2), np.float32)
     chunks = (2, 10, 18, 3)
@@ -135,7 +139,7 @@ def test_convolutions(layout: str) -> None:
     np.testing.assert_allclose(found.compute(), wanted, rtol=1e-5)
 
 
-def test_functions_on_blocks() -> None:
+def test_functions_on_blocks(da: Any) -> None:
     grid = da.from_array(X[:, 0].copy(), chunks=9)
     text = """func.func @double(%x: tensor<?xf32>) -> tensor<?xf32> {
       %y = arith.addf %x, %x : tensor<?xf32>
@@ -170,7 +174,7 @@ def numbered(corner: tuple[int, int], shape: tuple[int, int]) -> np.ndarray:
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_arrays_three_times_the_memory_of_a_worker(
-    program: gcg.Program, tmp_path: Any, record_property: Any
+    da: Any, program: gcg.Program, tmp_path: Any, record_property: Any
 ) -> None:
     """A stencil in time and a product, of which blocks and sums are checked."""
     distributed: Any = pytest.importorskip("distributed")

@@ -9,8 +9,12 @@ import gpucodegen as gcg
 from gpucodegen import errors
 from tests.interop.texts import VALUES
 
-jax: Any = pytest.importorskip("jax")
 A = np.arange(48, dtype=np.float32).reshape(6, 8) % 5
+
+
+@pytest.fixture(scope="module")
+def jax() -> Any:
+    return pytest.importorskip("jax")
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +31,7 @@ def product(program: gcg.Program) -> Any:
     return lambda a, b: gcg.jax.call(program.matmul, a, b, vjp=vjp)
 
 
-def test_under_jit(program: gcg.Program) -> None:
+def test_under_jit(jax: Any, program: gcg.Program) -> None:
     found = jax.jit(product(program))(A, A.T)
     assert isinstance(found, jax.Array)
     np.testing.assert_array_equal(found, A @ A.T)
@@ -36,7 +40,7 @@ def test_under_jit(program: gcg.Program) -> None:
     np.testing.assert_array_equal(image, np.einsum("ijkl,kl", windows, A[:3, :3]))
 
 
-def test_what_is_written_is_the_result(program: gcg.Program) -> None:
+def test_what_is_written_is_the_result(jax: Any, program: gcg.Program) -> None:
     x = jax.numpy.arange(5.0)
     scaled = jax.jit(lambda x: gcg.jax.call(program.scale, x, 3.0) + 1)(x)
     np.testing.assert_array_equal(scaled, 3 * np.arange(5) + 1)
@@ -45,7 +49,7 @@ def test_what_is_written_is_the_result(program: gcg.Program) -> None:
     np.testing.assert_array_equal(traced, 2 * np.arange(5))
 
 
-def test_the_gradient_of_the_caller(program: gcg.Program) -> None:
+def test_the_gradient_of_the_caller(jax: Any, program: gcg.Program) -> None:
     def loss(call: Any) -> Any:
         return jax.jit(jax.grad(lambda a, b: (call(a, b) ** 2).sum(), argnums=(0, 1)))
 
@@ -56,7 +60,7 @@ def test_the_gradient_of_the_caller(program: gcg.Program) -> None:
         jax.grad(lambda x: gcg.jax.call(program.scale, x, 2.0).sum())(A[0])
 
 
-def test_several_results_and_batches(program: gcg.Program) -> None:
+def test_several_results_and_batches(jax: Any, program: gcg.Program) -> None:
     x = jax.numpy.asarray([1, 2, 3, 4], jax.numpy.bfloat16)
     twice, wide, three = jax.jit(lambda x: gcg.jax.call(program.halves, x))(x)
     assert (twice.dtype, wide.dtype, int(three)) == (x.dtype, np.float32, 3)
@@ -67,6 +71,7 @@ def test_several_results_and_batches(program: gcg.Program) -> None:
     np.testing.assert_array_equal(found[1], 2 * found[0])
 
 
+@pytest.mark.usefixtures("jax")
 def test_results_of_unknown_extents_are_refused(program: gcg.Program) -> None:
     with pytest.raises(errors.UnknownResult, match="result 0"):
         gcg.jax.call(program.unknown, A[0], 3)

@@ -99,6 +99,7 @@ KERNELS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.cases("name", KERNELS, parts=3)
 def test_kernels(name: str):
     body, buffers, want = KERNELS[name]

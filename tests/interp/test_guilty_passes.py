@@ -148,6 +148,13 @@ def swapped(self: Any, call: Operation) -> list[Operation] | None:
 INLINED = _Inliner._body
 SUMS = MUTATIONS["sums under the place they grow in"]
 CASES: list[tuple[str, str, Mutation, str, Any]] = [
+    (
+        "inline",
+        "cpu",
+        put("prepare.inline._Inliner._body", swapped),
+        CALLED,
+        lambda: [line(8)],
+    ),
     ("map-cpu", "cpu", SUMS, EPILOGUE, product),
     ("map-gpu", "sim", SUMS, EPILOGUE, product),
     (
@@ -196,13 +203,6 @@ CASES: list[tuple[str, str, Mutation, str, Any]] = [
         "cpu",
         put("outlining.cpu_outliner._with_own_memory", freed_at_once),
         LOCAL,
-        lambda: [line(8)],
-    ),
-    (
-        "inline",
-        "cpu",
-        put("prepare.inline._Inliner._body", swapped),
-        CALLED,
         lambda: [line(8)],
     ),
     (

@@ -65,6 +65,7 @@ ON_UNSIGNED = {
 }
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.cases("bits", [1, 2, 3, 5], parts=6)
 @pytest.mark.cases("name", [*ON_SIGNED, *ON_UNSIGNED, "shrsi"])
 def test_all_integers_of_a_width(name: str, bits: int):

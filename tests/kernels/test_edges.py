@@ -43,16 +43,19 @@ EINSUMS: list[tuple[str, list[tuple[int, ...]]]] = [
 ]  # fmt: skip
 
 
-def test_einsum_broadcasts_between_operands_only() -> None:
-    for text, shapes in EINSUMS:
-        arrays = [numbers(*shape) for shape in shapes]
-        agree(K.einsum, np.einsum, text, *arrays)
+@pytest.mark.sampled(2)
+@pytest.mark.cases(("text", "shapes"), EINSUMS)
+def test_einsum_broadcasts_between_operands_only(text: str, shapes: Any) -> None:
+    arrays = [numbers(*shape) for shape in shapes]
+    agree(K.einsum, np.einsum, text, *arrays)
 
 
-def test_axes_of_tensordot() -> None:
-    a, b = numbers(2, 3), numbers(3, 2)
-    for axes in (1, 2, 3, ([0], [1]), ([0, 0], [1, 0]), ([5], [0]), "x", ([], [])):
-        agree(K.tensordot, np.tensordot, a, b, axes)
+@pytest.mark.sampled(3)
+@pytest.mark.cases(
+    "axes", [1, 2, 3, ([0], [1]), ([0, 0], [1, 0]), ([5], [0]), "x", ([], [])]
+)
+def test_axes_of_tensordot(axes: Any) -> None:
+    agree(K.tensordot, np.tensordot, numbers(2, 3), numbers(3, 2), axes)
 
 
 @pytest.mark.slow

@@ -110,7 +110,7 @@ def test_a_number_may_change_without_a_new_kernel() -> None:
 
 
 @pytest.mark.parametrize("dtype", EVERY)
-@pytest.mark.sampled(7)
+@pytest.mark.sampled(14)
 def test_elements_move_as_they_are(dtype: str) -> None:
     x = made((3, 4, 5), dtype)
     moved = K.transpose(x, (2, 0, 1))
@@ -283,6 +283,7 @@ def test_special_values():
     assert special_values({**SPECIAL, **MORE}, dtypes) == []
 
 
+@pytest.mark.sampled(7)
 @pytest.mark.cases("base", ["i1", "u1", "i4", "u4", "i8", "u8", "f4"])
 @pytest.mark.cases("exponent", ["u1", "u4", "u8", "?"])
 def test_powers_of_integers(base: str, exponent: str):

@@ -79,6 +79,7 @@ def test_what_is_around_a_product() -> None:
     check(turned, wide(x) @ wide(w), "f2")
 
 
+@pytest.mark.slow
 def test_bytes_in_wider_sums() -> None:
     a, b = made((5, 90), "int8") * 9, made((90, 6), "int8", 1) * 9
     check(K.matmul(a, b, dtype="i4"), a.astype("i4") @ b.astype("i4"), "i4")

@@ -90,6 +90,7 @@ def test_targets(name: str, target: str) -> None:
     )
 
 
+@pytest.mark.slow
 def test_places_of_nan_and_of_ties() -> None:
     x = np.array([[1, np.nan, 3, np.nan], [np.inf, 2, np.inf, 0]], "f4")
     assert K.argmax(x, 1).tolist() == [1, 0]
@@ -134,6 +135,7 @@ def row_functions(case: tuple[Array, int]) -> None:
     check(K.cumsum(x, axis), np.cumsum(wide(x), axis), x.dtype)
 
 
+@pytest.mark.sampled(2)
 @settings(max_examples=2, deadline=None)
 @given(ROWS)
 def test_some_rows(case: Any) -> None:

@@ -16,6 +16,7 @@ def test_interpreted_functions():
     ] == []
 
 
+@pytest.mark.slow
 def test_most_functions_are_not_refused():
     """The property says something only of functions that run."""
     programs = map(jitted.made, range(100, 112))

@@ -85,7 +85,7 @@ def numba_runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return ran
 
 
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(80)
 @pytest.mark.cases("name", [*SOURCES])
 def test_both_front_ends_give_the_same_instructions(
     name: str, numba_runs: list[str]

@@ -209,7 +209,7 @@ def nothing_stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GPUCODEGEN_CACHE_DIR", str(tmp_path))
 
 
-@pytest.mark.sampled(72)
+@pytest.mark.sampled(300)
 @pytest.mark.parametrize(("name", "what", "number"), [*cases()])
 @pytest.mark.drawn(60)
 def test_nothing_can_be_left_out(

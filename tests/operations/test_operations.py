@@ -18,8 +18,8 @@ def ids(example: Example | str) -> str:
     return example if isinstance(example, str) else f"{example.operation}-"
 
 
-@pytest.mark.sampled(40)
-@pytest.mark.cases(("example", "target"), CASES, ids=ids, parts=14)
+@pytest.mark.sampled(160)
+@pytest.mark.cases(("example", "target"), CASES, ids=ids, parts=7)
 @pytest.mark.drawn(7)
 def test_runs_where_the_page_says(example: Example, target: str):
     if example.operation in NEEDS_SCIPY:

@@ -123,6 +123,7 @@ def test_rescale_to_64_bits_without_sign(target: str) -> None:
             np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.slow
 def test_sums_are_kept_in_the_type_that_the_text_states() -> None:
     ones = np.ones((1, 64, 64, 1), "f2")
     op = """%r = tosa.avg_pool2d %0 {{kernel = array<i64: 64, 64>, {0}

@@ -40,14 +40,14 @@ def check(name: str, target: str) -> None:
         )
 
 
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(80)
 @pytest.mark.parametrize("name", list(CASES))
 @pytest.mark.drawn(30)
 def test_functions_of_jax(name: str):
     check(name, "cpu")
 
 
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(40)
 @pytest.mark.cases("name", list(CASES), parts=3)
 def test_functions_of_jax_in_the_interpreter(name: str):
     check(name, "interp")

@@ -10,7 +10,7 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen.passes.analysis.work import KernelLaunches, host_program
 
-TARGETS = ["cpu", "interp", "sim"]
+TARGETS = ["cpu", pytest.param("interp", marks=pytest.mark.slow), "sim"]
 HEAT = """func.func @main(%u: tensor<34x34xf32>, %n: tensor<i32>) -> tensor<34x34xf32> {
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %r:3 = stablehlo.while(%i = %zero, %j = %zero, %x = %u)
@@ -172,6 +172,7 @@ def test_the_host_runs_a_loop_that_data_ends() -> None:
     assert all((launch.operations or 0) < 9 for launch in found if launch.is_alone)
 
 
+@pytest.mark.slow
 def test_little_work_stays_in_one_thread() -> None:
     (found,) = launches(PAIR)
     assert found.is_alone
@@ -180,6 +181,7 @@ def test_little_work_stays_in_one_thread() -> None:
     assert "one thread runs about" in explained
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_number_that_decides(target: str) -> None:
     x = np.full(4096, 0.5, "f4")

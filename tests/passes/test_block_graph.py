@@ -51,7 +51,7 @@ def answer(jumps: list[Jump], x: int, *, p: bool) -> int:
     return value
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @settings(max_examples=25, database=None, derandomize=True, deadline=None)
 @given(graphs(), st.integers(-5, 5), st.booleans())
 def test_the_answer_is_kept(jumps: list[Jump], x: int, p: bool):

@@ -155,6 +155,7 @@ def test_triangular_sums_that_pass_on_a_maximum(n: int):
     np.testing.assert_array_equal(y, want)
 
 
+@pytest.mark.slow
 def test_other_places_of_the_buffer_are_loaded_as_before():
     """A sum in place: what is added has not been stored yet."""
     text = rows(scan().replace("%a, %v", "%a, %b"), head="2 to 36").replace(

@@ -159,6 +159,7 @@ def test_quotients_of_variables_keep_their_loops():
     np.testing.assert_array_equal(z, np.tile(x[j // 4, 3 * j // 7], (8, 1)))
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize("rows", [6, 4])
 def test_two_names_of_one_memory_keep_their_loops(target: str, rows: int):

@@ -77,7 +77,7 @@ def bodies(draw: st.DrawFn) -> str:
     return "".join(row() for _ in range(draw(st.integers(1, 2))))
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @settings(max_examples=150, deadline=None)
 @given(body=bodies())
 def test_results_are_the_same(body: str):
@@ -179,6 +179,7 @@ def test_sums_of_products_stay_where_register_tiles_are_made_of_them():
 TABLE = Path(__file__).parents[2] / "bench" / "tables" / "rows.mlir"
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_sums_of_rows_need_no_memory(threads: int):

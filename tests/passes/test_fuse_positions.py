@@ -33,6 +33,7 @@ func.func @f(%a: tensor<5x37xf32>) -> (tensor<5xf32>, tensor<5xi32>) {
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["interp", "cpu", "sim"])
 def test_no_array_of_positions(target: str) -> None:
     a = np.random.default_rng(0).integers(-9, 9, (5, 37)).astype("f4")

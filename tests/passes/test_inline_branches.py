@@ -80,7 +80,7 @@ def given_arrays() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return rows, random.integers(0, 60, N).astype("f4"), np.zeros(N, "i8")
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_results_leave_the_region(target: str):
     a, b, c = given_arrays()
@@ -90,7 +90,7 @@ def test_results_leave_the_region(target: str):
     assert c.tolist() == [count for _, count in expected]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_regions_stand_in_loops_that_carry_values(target: str):
     a, b, c = given_arrays()
@@ -169,6 +169,7 @@ func.func @f(%A: memref<64xf32>, %y: f32) {
 }"""
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_regions_stand_in_regions(target: str):
     assert names(apply("inline-branches", NESTED)).count("scf.execute_region") == 3

@@ -19,7 +19,7 @@ import gpucodegen as gcg
 from gpucodegen.passes.loops import improve_locality
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @settings(
     max_examples=40,
     deadline=None,

@@ -40,7 +40,7 @@ def check_passes_left_out(program: gcg.Program, name: str, target: str) -> int:
     return left_out
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(24, long=("conv_2d", "jacobi-1d"))
 @pytest.mark.parametrize("target", ["cpu", "cuda"])
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_passes_left_out_change_nothing(path: Path, target: str) -> None:

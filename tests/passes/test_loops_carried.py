@@ -339,7 +339,7 @@ PASSES = ["interchange", "unroll-and-jam", "tile{sizes=[2,2]}", "skew", "distrib
 @pytest.mark.parametrize("passes", PASSES)
 @settings(max_examples=8, deadline=None, derandomize=True, database=None)
 @given(text=programs())
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_programs_with_carried_values(passes: str, text: str):
     """A pass computes the same, or says why it does not."""
     try:

@@ -35,7 +35,7 @@ examples = settings(
 )
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(18)
 @examples
 @given(
     programs(symbolic=True),

@@ -57,7 +57,7 @@ def is_accepted(text: str, passes: str) -> bool:
     return True
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(6)
 @examples(30)
 @given(perfect_nests(), st.permutations(range(3)))
 def test_interchange_is_refused_just_when_it_is_illegal(text: str, order: list[int]):
@@ -86,7 +86,7 @@ def test_jamming_is_refused_just_when_it_is_illegal(text: str, factor: int):
     assert is_accepted(text, passes) == legal
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @examples(30)
 @given(
     perfect_nests(),

@@ -311,6 +311,7 @@ func.func @f(%A: memref<?xf32>, %n: index) -> f32 {
 """
 
 
+@pytest.mark.slow
 def test_loops_inside_structured_bodies_become_structured_loops():
     module = apply(PASS, INSIDE_SCF)
     assert not has_affine(module)

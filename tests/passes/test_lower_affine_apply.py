@@ -52,7 +52,7 @@ def _program(kind: str, results: Sequence[AffineExpr]) -> tuple[str, AffineMap]:
     return PROGRAM.format(kind=kind, map=AffineMapAttr(map_)), map_
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @settings(max_examples=60, deadline=None)
 @given(EXPRESSIONS, POINTS)
 def test_apply_is_exact(expr: AffineExpr, points: list[tuple[int, ...]]):
@@ -65,7 +65,7 @@ def test_apply_is_exact(expr: AffineExpr, points: list[tuple[int, ...]]):
         assert lowered(*point) == expected == before(*point)
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(8)
 @settings(max_examples=30, deadline=None)
 @given(
     st.sampled_from(["min", "max"]),

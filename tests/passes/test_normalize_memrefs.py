@@ -51,6 +51,7 @@ def places(layout: AffineMap, shape: tuple[int, int]):
     return points, [layout.evaluate(point) for point in points]
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(layouts())
 def test_the_box_holds_every_place(case: tuple[AffineMap, tuple[int, int]]):

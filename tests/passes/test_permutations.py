@@ -64,7 +64,7 @@ def test_sequential_loops_stay():
 
 
 @pytest.mark.parametrize("order", [*permutations(range(3)), (3, 1, 2, 0), (2, 3, 1, 0)])
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 def test_every_permutation(order: tuple[int, ...]):
     shape = (19, 10, 35, 17)[: len(order)]
     x = np.random.default_rng(1).standard_normal(shape, np.float32)

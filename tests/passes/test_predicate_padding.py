@@ -84,6 +84,7 @@ def test_other_copies_stay(changes: dict[str, str]) -> None:
     assert str(PredicatePadding().apply(module)) == str(module)
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("dimensions", [1, 2, 3])
 def test_pools_are_one_launch(dimensions: int) -> None:
     extents = "x".join(["6", "24", *["5"] * dimensions])

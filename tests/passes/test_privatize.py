@@ -155,7 +155,7 @@ PASSED_ON = """func.func @f(%A: memref<6x4xf32>, %B: memref<6x4xf32>,
 }"""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_loops_that_pass_values_on_are_rewritten_together(target: str):
     text = privatised(PASSED_ON)

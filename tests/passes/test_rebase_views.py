@@ -63,7 +63,7 @@ TEXTS = {
 }
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.cases("name", TEXTS, parts=2)
 def test_offsets_count_from_the_buffer(name: str, target: str):

@@ -73,7 +73,7 @@ def test_what_is_copied(name: str):
     assert (fresh == 1) == (not reason), "the result alone"
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.cases("name", list(CASES), parts=3)
 def test_what_is_computed(name: str, target: str):

@@ -82,7 +82,7 @@ PERMUTED = """func.func @f(%x: memref<{source}xf32>, %y: memref<{target}xf32>) {
 }}"""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("order", [(1, 0), (2, 0, 1), (0, 2, 1), (0, 2, 3, 1)])
 def test_permutations(order: tuple[int, ...]):
     shape = (33, 50, 20, 18)[: len(order)]
@@ -97,6 +97,7 @@ def test_permutations(order: tuple[int, ...]):
     np.testing.assert_array_equal(y, x.transpose(order))
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("m", "n"), [(1408, 1041), (1405, 1041), (18, 90001)])
 def test_large_ones_go_past_the_caches_from_any_address(m: int, n: int):

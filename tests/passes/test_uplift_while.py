@@ -46,6 +46,7 @@ def counted(first: int, last: int, step: int, x: int) -> tuple[int, int, int]:
     return first, first, x
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("program", "step"),
     [

@@ -23,7 +23,7 @@ def result(nest: Nest, module: gcg.Module, target: str, values: list[Any]) -> An
     return z
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(10)
 @settings(max_examples=12, deadline=None, phases=[Phase.generate])
 @given(nests(), WIDTHS, CACHES)
 def test_on_the_emulated_device(nest: Nest, bits: int, cache: int):

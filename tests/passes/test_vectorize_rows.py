@@ -207,6 +207,7 @@ def test_a_loop_that_carries_something_else_too_stays():
     assert "vector" not in str(vectorized(text))
 
 
+@pytest.mark.slow
 def test_an_empty_row_touches_no_cell():
     """The cell may be past the end of its buffer; what is carried stays as it was."""
     text = kernel(

@@ -122,6 +122,7 @@ func.func @f(%a: memref<5xf64>, %b: memref<1000x64xf64>, %c: {CUBE}) {{
 }}"""
 
 
+@pytest.mark.slow
 def test_tiles_of_a_buffer_that_is_seen_as_a_line_are_told_apart():
     rng = np.random.default_rng(0)
     a, b, c = rng.random(5), rng.random((1000, 64)), rng.random((64, 5, 1000))

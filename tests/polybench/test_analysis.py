@@ -62,7 +62,7 @@ def touches(name: str) -> list[Touch]:
 
 
 @pytest.mark.cases("name", KERNELS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_loop_kinds_equal_enumeration(name: str) -> None:
     verdicts = loop_verdicts(model(lifted(name)))
     found = {verdict.loop.name: verdict.kind for verdict in verdicts}
@@ -78,7 +78,7 @@ def test_permutable_bands_equal_enumeration(name: str) -> None:
 
 
 @pytest.mark.cases("name", KERNELS)
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_rows_at_one_size_equal_enumeration(name: str) -> None:
     fixed = [f"{p} = {value}" for p, value in parameters(name).items()]
     scop = replace(lifted(name), context=(*lifted(name).context, *fixed))

@@ -42,7 +42,7 @@ def verdicts(name: str, text: str) -> object:
     return kinds, [band.names for band in bands(scop.body, found)]
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.cases("style", SAME_VERDICTS, ids=lambda style: style.__name__, parts=10)
 @pytest.mark.cases("name", KERNELS)
 def test_verdicts(name: str, style: Style) -> None:

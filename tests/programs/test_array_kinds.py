@@ -277,7 +277,7 @@ ODD: dict[str, Callable[[], np.ndarray]] = {
 }
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.parametrize("odd", ODD)
 def test_a_kernel_for_the_strides_of_arrays(program: gcg.Program, odd: str) -> None:
     for _ in range(2):
@@ -345,6 +345,7 @@ def test_written_elements_share_no_memory() -> None:
         program.stencil(IMAGE, folded)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("program", "kind"),
     targets_and_kinds("buffer", "jax", "interface", "dlpack", "cuda interface"),
@@ -416,6 +417,7 @@ def test_programs_travel_to_other_processes() -> None:
     assert done.stdout.split() == [b"216.0", b"216.0", b"1"]
 
 
+@pytest.mark.slow
 def test_programs_of_modules_travel_as_text() -> None:
     program = gcg.compile(gcg.parse(TEXT), target="cpu")
     for made in (pickle.loads(pickle.dumps(program)), copy.copy(program)):

@@ -94,7 +94,7 @@ BODIES: dict[str, tuple[str, Callable[..., None]]] = {
 @pytest.mark.cases("body", BODIES)
 @pytest.mark.cases("choice", CHOICES)
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.sampled(10)
+@pytest.mark.sampled(20)
 def test_the_chosen_one_overlaps(
     target: str, choice: str, body: str, *, first: bool
 ) -> None:

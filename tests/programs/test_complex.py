@@ -112,6 +112,7 @@ def test_operations(part: str, dtype: str, target: str):
     assert bits[1].tolist() == (x != y).tolist()
 
 
+@pytest.mark.slow
 @TARGETS
 @pytest.mark.sampled(2)
 def test_ends_of_the_range(target: str):
@@ -220,6 +221,7 @@ def test_structured_operations(target: str):
     np.testing.assert_allclose(out, 1 / np.exp(x) ** 2 / x, 1e-5)
 
 
+@pytest.mark.sampled(2)
 @TARGETS
 def test_generic_bodies_and_carried_values(target: str):
     run = gcg.compile(PROGRAM, target=target)

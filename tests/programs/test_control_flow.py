@@ -69,7 +69,7 @@ NATURAL = {"region_with_a_loop", "while"}
 
 @TARGETS
 @pytest.mark.cases("name", PROGRAMS, parts=3)
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(18)
 def test_programs(name: str, target: str):
     a = np.array([0, 5, 1, 2, 3, 9, 7, -3, 12, 4, 6, 8, 10, 11, 13, 14], np.int32)
     a = abs(a) if name in NATURAL else a

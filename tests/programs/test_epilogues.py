@@ -201,6 +201,7 @@ def test_on_the_tile(name: str):
     assert "vector.outerproduct" in mapped
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["bias along columns, relu", "bias along rows", "what was there before"]
 )
@@ -309,7 +310,7 @@ NESTS = {
 }
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.cases("target", ["cpu", "sim"])
 @pytest.mark.cases("name", NESTS)
 def test_sums_that_grow_in_a_result(name: str, target: str) -> None:

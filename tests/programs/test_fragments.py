@@ -142,7 +142,7 @@ def codes(numbers: Any, kind: str) -> Any:
 
 @pytest.mark.cases(("kind", "sums", "shape"), CASES, parts=2)
 @pytest.mark.parametrize("target", ["interp", "sim"])
-@pytest.mark.sampled(8)
+@pytest.mark.sampled(16)
 def test_a_warp_multiplies_fragments(
     kind: str, sums: str, shape: tuple[int, int, int], target: str
 ):
@@ -216,6 +216,7 @@ def test_of_an_f32_the_bits_of_a_tf32_are_read(target: str):
     np.testing.assert_allclose(c, cut[0] @ cut[1].T, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("kind", "sums", "shape", "advice"),
     [

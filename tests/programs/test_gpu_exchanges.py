@@ -52,7 +52,7 @@ def constant(number: int) -> str:
 MASKED = [name for name in EXCHANGES if name != "gpu.shuffle"]
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.parametrize("name", MASKED)
 def test_a_lane_that_the_mask_leaves_out_is_refused(name: str) -> None:
     proven(exchanged(name, constant(-1)))

@@ -142,7 +142,7 @@ def program(body: str, target: str) -> gcg.Program:
 
 @pytest.mark.parametrize("target", ALL)
 @pytest.mark.cases("name", [*WIDE, *NARROW], parts=2)
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 def test_results(name: str, target: str):
     body, want = (WIDE | NARROW)[name]
     o = np.zeros(len(VALUES), np.int32)

@@ -118,6 +118,7 @@ def f(x, n):
 """
 
 
+@pytest.mark.slow
 def test_memory_stays_flat():
     """Buffers of kernels are freed, also in branches."""
     steps = gcg.jit(target="cpu")(function_of(PARTS))

@@ -54,7 +54,7 @@ class TestMatmul:
         [((9, 20), "cpu"), ((9, 20), "sim"), ((90, 200), "cpu")],
     )
     @pytest.mark.parametrize("turned", [(0, 1), (1, 0), (1, 1)])
-    @pytest.mark.sampled(6)
+    @pytest.mark.sampled(9)
     def test_transposes_are_read_as_they_lie(
         self, turned: tuple[int, int], left_shape: tuple[int, int], target: str
     ) -> None:

@@ -73,7 +73,7 @@ def block_of(text: str) -> list[int]:
 
 @pytest.mark.cases("columns", [1, 9, 24, 37])
 @pytest.mark.cases("rows", [1, 2, 40])
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 def test_columns_of_a_triangular_solve(rows: int, columns: int) -> None:
     size = {"N": rows, "R": columns}
     lower, x = SOLVE.problem.arguments(np.random.default_rng(0), size)
@@ -89,6 +89,7 @@ def mapped_solve(extent: int) -> Module:
     return map_module(module, "trsm", key, Options(target="cuda"), stages)
 
 
+@pytest.mark.slow
 def test_columns_are_neighbouring_threads_and_no_blocks_meet() -> None:
     text = str(mapped_solve(1024))
     lanes, inside, warps = block_of(text)

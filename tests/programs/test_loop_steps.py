@@ -221,6 +221,7 @@ func.func @tensors(
 BOUNDS = [(0, 5, 2), (2, 8, 3), (0, 5, 0), (0, 5, -1), (3, 0, 0), (5, 0, -1), (0, 0, 0)]
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
 @pytest.mark.parametrize("name", re.findall(r"func.func @(\w+)", PLACES))
@@ -262,6 +263,7 @@ def stepping(a: Any, start: Any, stop: Any, step: Any) -> None:
         a[i] += i + 1
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_ranges_of_python_count_down_and_refuse_zero(target: str) -> None:
     f = gcg.jit(target=target)(stepping)

@@ -134,6 +134,7 @@ def test_every_point_leaves_the_numbers_of_the_default(name: str, threads: int) 
             np.testing.assert_array_equal(ours, theirs, err_msg=str(plan))
 
 
+@pytest.mark.slow
 def test_the_order_and_the_fusion_that_are_asked_for_are_made() -> None:
     def mapped(**plan: int) -> str:
         program = gcg.compile(TWO, target="cpu", tuned=False, plan=plan)

@@ -127,6 +127,7 @@ def test_views_that_branches_yield(threads: int) -> None:
     assert np.array_equal(memory, expected)
 
 
+@pytest.mark.slow
 def test_new_buffers_are_none_of_them() -> None:
     n = 70
     square = f"memref<{n}x{n}xf32>"

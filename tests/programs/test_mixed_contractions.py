@@ -53,6 +53,7 @@ def test_widened_factors(kind: str, target: str):
         assert "vector.outerproduct" in dict(compiled.stages("f"))["map-cpu"]
 
 
+@pytest.mark.slow
 def test_quantized_matmul_subtracts_zero_points_while_packing():
     left, right, sums = f"{M}x{K}xi8", f"{K}x{N}xi8", f"{M}x{N}xi32"
     text = f"""func.func @f(%A: memref<{left}>, %B: memref<{right}>, %x: i32, %y: i32,

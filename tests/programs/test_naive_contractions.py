@@ -208,6 +208,7 @@ def test_sums_that_are_subtracted_from_products():
     assert "vector.outerproduct" not in dict(compiled.stages("f"))["map-cpu"]
 
 
+@pytest.mark.slow
 def test_differences_keep_the_sign_of_zero():
     """0 - (0 * 1) * 1 is 0, and -0 - (0 * 1) * 1 is -0."""
     text = scaled(shape=(2, 8, 1)).replace("arith.addf", "arith.subf")

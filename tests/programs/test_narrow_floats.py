@@ -206,7 +206,7 @@ func.func @f(%x: memref<?x!I>, %y: memref<?x!I>) {
 
 @TARGETS
 @pytest.mark.cases("name", [n for n in NAMES if n.startswith("f8")], parts=2)
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 def test_bits_survive_the_way_through_a_float(name: str, target: str):
     codes = np.arange(-128, 128, dtype="i1")
     found = np.zeros_like(codes)
@@ -318,7 +318,7 @@ def test_storage_and_constants(name: str, target: str):
     assert run.scalar(1.1) == of_bits(encode(1.1), name)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @TARGETS
 @pytest.mark.cases("name", ["f16", "bf16", "f8E4M3FN", "f8E5M2FNUZ"], parts=2)
 def test_atomics_leave_the_neighbours_alone(name: str, target: str):

@@ -167,6 +167,7 @@ def test_lanes_compute_what_elements_do(steps: str, name: str):
     assert same(found["cpu"], found["sim"], name)
 
 
+@pytest.mark.sampled(2)
 @HALVES
 def test_rows_are_reduced_in_lanes(name: str):
     program = gcg.compile(ROWS.replace("T", name), target="cpu")

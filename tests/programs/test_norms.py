@@ -71,6 +71,7 @@ func.func @main(%x: tensor<140x96xf32>) -> tensor<140x96xf32> {
 }"""
 
 
+@pytest.mark.slow
 def test_exponentials_that_stay_in_registers_are_not_stored() -> None:
     x = np.random.default_rng(0).normal(size=(140, 96)).astype(np.float32)
     program = gcg.compile(SOFTMAX, target="sim", arch=ARCH)
@@ -140,6 +141,7 @@ def test_a_variance_reads_few_long_rows_once(
     assert kernels(program) <= 3
 
 
+@pytest.mark.slow
 def test_a_variance_is_computed_as_the_text_says_where_its_order_is_kept() -> None:
     text = variance((3, 1024), 0, "f32")
     exact = gcg.compile(text, target="sim", arch=ARCH, exact=True)

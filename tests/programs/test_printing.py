@@ -34,7 +34,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.sampled(42)
 @pytest.mark.cases(("text", "target"), CASES, parts=5)
 def test_a_program(text: str, target: str, capsys: pytest.CaptureFixture[str]):
     program = gcg.compile(text, target=target)

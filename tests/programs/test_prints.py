@@ -371,6 +371,7 @@ def test_strings_of_llvm_are_refused_with_what_prints_them():
         gcg.parse(text)
 
 
+@pytest.mark.slow
 def test_a_handler_takes_the_place_of_printing(capsys: pytest.CaptureFixture[str]):
     got = []
     handlers = {"vector.print": lambda value, **_: got.append(np.asarray(value).sum())}

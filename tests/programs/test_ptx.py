@@ -96,6 +96,7 @@ def test_what_no_gpu_has_is_refused_by_name() -> None:
         assembly.ptx(CALL, "sm_90")
 
 
+@pytest.mark.slow
 def test_bodies_of_tiles_are_repeated() -> None:
     """16 steps of the inner loop multiply 4 x 4 elements each."""
     (spec,) = kernels("matmul")

@@ -125,7 +125,7 @@ def same(actual: Any, wanted: Any, *, sign: bool) -> bool:
 
 @pytest.mark.parametrize("name", SPECIAL)
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(18)
 def test_floats(target: str, name: str):
     values = np.array(SPECIAL[name], "f4")
     results = compiled(parallel, tuple(FLOATS), "f32", target)(values)

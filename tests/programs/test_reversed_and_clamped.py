@@ -36,6 +36,7 @@ def test_a_reversed_factor(target: str) -> None:
     np.testing.assert_array_equal(found, a[::-1, ::-1] @ b)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize("rows", [2, 3])
 def test_a_slice_of_what_a_kernel_made(target: str, rows: int) -> None:

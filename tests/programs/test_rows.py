@@ -111,6 +111,7 @@ def test_layer_normalisation(target: str):
     np.testing.assert_allclose(y, want, rtol=2e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_the_passes_over_a_row_are_one_loop():
     program = gcg.compile(LAYERNORM, target="cpu", threads=1)
     x = np.ones((9, 75), "f4")

@@ -154,6 +154,7 @@ def test_few_updates_of_many_cells_are_left_to_one_thread() -> None:
     assert is_serial(program, "cpu")
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("threads", [1, 2, 3])
 def test_a_cell_that_there_is_not_is_told(threads: int) -> None:
     """It is named at the load, once; the other cells get their updates."""

@@ -174,6 +174,7 @@ def test_the_device_misses_what_orders_blocks(
         kernel.run(gcg.compile(kernel.path, target="sim")[kernel.entry], {"N": 20})
 
 
+@pytest.mark.slow
 def test_a_grid_that_is_not_resident_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -192,6 +193,7 @@ GRIDS = {
 """Extents, a team's blocks and threads per block, and the blocks with iterations."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", GRIDS)
 def test_blocks_without_iterations_are_not_launched(
     name: str, monkeypatch: pytest.MonkeyPatch

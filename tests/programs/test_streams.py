@@ -141,6 +141,7 @@ def test_rows_that_begin_anywhere_are_wide_where_all_addresses_are() -> None:
     assert "alignment = 16" in mapped
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("rank", [3, 4, 5])
 def test_a_fill_of_open_extents_is_proven(rank: int) -> None:
     """Block indices are not divided by extents that only a call knows."""

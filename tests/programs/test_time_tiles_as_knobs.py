@@ -246,6 +246,7 @@ def test_a_stored_plan_that_a_shape_cannot_have_becomes_the_nearest() -> None:
     assert nearest == made("plan=[time0.width0,4]") != made("")
 
 
+@pytest.mark.slow
 def test_the_model_ranks_what_is_tried_and_the_default_comes_once() -> None:
     found = STENCILS["line"].schedules(threads=2)
     ranked, _ = found.ranked

@@ -70,7 +70,7 @@ UNDER_IF = f"""%some = arith.cmpi slt, %o, %n : index
     }}"""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @pytest.mark.cases("loop", [FOR, WHILE], ids=["for", "while"], parts=2)
 @pytest.mark.parametrize("target", ALL)
 @pytest.mark.cases(

@@ -79,7 +79,7 @@ def test_blocks_of_the_reduction_begin_at_squares():
 
 @pytest.mark.parametrize("k", [5, 64, 155])
 @pytest.mark.parametrize(("columns", "element"), [(2, "f32"), (6, "f32"), (3, "f64")])
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 def test_few_columns_are_turned_for_inner_products(columns: int, element: str, k: int):
     m, dtype = 40, NUMPY[element]
     a, b = integers(m, k, dtype=dtype), integers(k, columns, dtype=dtype)

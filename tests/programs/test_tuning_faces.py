@@ -174,6 +174,7 @@ def test_arguments_are_rotated_past_the_last_cache() -> None:
     assert len(set(used)) == 5
 
 
+@pytest.mark.slow
 def test_a_hopeless_schedule_is_timed_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     contest = PairedBenchmark.of(
         gcg.compile(SHIFT.format(name="slow"), target="cpu"), "slow", squares()

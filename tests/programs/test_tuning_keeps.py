@@ -129,6 +129,7 @@ def test_times_are_multiples_of_the_default_that_is_stored() -> None:
     assert 1.0 < other.seconds < 10_000.0
 
 
+@pytest.mark.slow
 def test_a_default_that_failed_is_tried_again(clocked: Any) -> None:
     clocked(lambda _: 1.0)
     a = np.ones((48, 48))
@@ -199,6 +200,7 @@ def test_what_makes_no_sense_is_refused(options: dict[str, Any], name: str) -> N
         gcg.tune(SHIFT, "shift", *matrices(), **options)
 
 
+@pytest.mark.slow
 def test_sizes_of_numpy_are_sizes(clocked: Any) -> None:
     clocked(lambda _: 1.0)
     result = gcg.tune(SHIFT, "shift", *matrices(), candidates=[(np.int64(8),)])

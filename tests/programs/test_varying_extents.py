@@ -164,6 +164,7 @@ def test_allocations_of_loops(alloc: str):
             np.testing.assert_array_equal(y, wanted, err_msg=f"{loop} {target}")
 
 
+@pytest.mark.slow
 def test_tensors_of_loops():
     x = np.linspace(-1, 1, 9)
     for target in ALL:

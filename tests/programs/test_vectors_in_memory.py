@@ -179,6 +179,7 @@ func.func @f(%v: vector<3xf32>, %n: i32) -> vector<3xf32> {
 }"""
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ALL)
 def test_branches_and_calls_carry_vectors(target: str):

@@ -52,6 +52,7 @@ TAGS = {
 }
 
 
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("target", ["interp", "cpu", "sim"])
 @pytest.mark.cases("tag", TAGS)
 @pytest.mark.cases("row", ROWS, parts=2)

@@ -252,6 +252,7 @@ def test_they_are_proven(plan: dict[str, int], case: Case, sums: str):
     assert by_warpgroups(compiled(convolution(case, sums), plan, verify=True))
 
 
+@pytest.mark.slow
 def test_a_window_of_what_tensor_copies_store_is_not_proven():
     """Loads count as no reads, so their maps have to be of other memory."""
     case = (2, 10, 10, 64), (3, 3, 64, 64), 1, 1

@@ -156,6 +156,7 @@ def test_boxes_of_pixels(name: str) -> None:
     assert has_form(program, plan)
 
 
+@pytest.mark.slow
 def test_results_that_no_tensor_copy_stores() -> None:
     """Rows of 66 elements are not multiples of 16 bytes apart."""
     text = product_text((64, 66, 64), "nt", "f16", "f32")

@@ -145,6 +145,7 @@ def test_pixels_are_rows():
     assert by_warpgroups(program)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("shape", "factors"), [((64, 64, 60), "f16"), ((64, 64, 64), "i8")]
 )

@@ -51,6 +51,7 @@ def test_later_calls_are_one_launch() -> None:
     assert CONVOLUTIONS[2].last[options] is direct
 
 
+@pytest.mark.slow
 def test_transposes_among_calls_of_one_shape() -> None:
     a, b = (RNG.standard_normal((96, 96)) for _ in range(2))
     every = [(a, b), (a, b.T), (a.T, b), (a.T, b.T), (a, b), (a[::-1], b), (b, a)]
@@ -105,6 +106,7 @@ def test_the_target_of_the_environment_counts(monkeypatch: pytest.MonkeyPatch) -
         gcg.kernels.matmul(a, b, target="cpu")
 
 
+@pytest.mark.slow
 def test_calls_in_mind_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls, "MAX_CALLS", 2)
     for n in range(1, 6):

@@ -26,7 +26,7 @@ def test_originals_are_clean_and_right(name: str) -> None:
     assert kernel.run(kernel.text)
 
 
-@pytest.mark.sampled(29)
+@pytest.mark.sampled(58)
 @pytest.mark.cases(
     "mutation", MUTATIONS, ids=lambda m: f"{m.kernel}: {m.what}", parts=5
 )

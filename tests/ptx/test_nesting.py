@@ -31,7 +31,7 @@ def cyclic(after: list[list[int]], without: set[int]) -> bool:
         left -= leaves
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(10)
 @given(GRAPHS)
 def test_any_graph(after: list[list[int]]) -> None:
     found = nesting(after)

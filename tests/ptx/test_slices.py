@@ -40,7 +40,7 @@ def counted(run: ptx.Run) -> tuple[object, ...]:
 
 
 @pytest.mark.cases("name", PROGRAMS)
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(12)
 def test_counters_of_compiled_kernels(name: str) -> None:
     one = recorded(name)
     found: list[tuple[object, ...]] = []
@@ -67,6 +67,7 @@ MATMUL = """func.func @f(%a: memref<256x512xf16>, %b: memref<512x256xf16>,
 }"""
 
 
+@pytest.mark.slow
 @pytest.mark.cases("arch", ["sm_80", "sm_90a"])
 def test_tensor_cores(arch: str) -> None:
     """Products of warps and of warpgroups, with rings of asynchronous copies."""

@@ -33,7 +33,7 @@ def check(text: str, target: str) -> None:
         np.testing.assert_allclose(one, other, rtol=bound, atol=bound)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.sampled(4)
 @given(programs())
 @settings(max_examples=25, deadline=None)
 def test_interpreter_runs_what_python_says(text: str):

@@ -199,13 +199,13 @@ CUT = "[:"
 CASES = [(family, kind) for family in FAMILIES for kind in KINDS]
 
 
-@pytest.mark.sampled(140)
+@pytest.mark.sampled(280)
 @pytest.mark.cases("case", CASES, ids=" ".join, parts=4)
 def test_functions(case: tuple[str, str]):
     check(case[0], arrays(case[1]), "cpu")
 
 
-@pytest.mark.sampled(40)
+@pytest.mark.sampled(80)
 @pytest.mark.cases("family", list(FAMILIES), parts=4)
 def test_functions_on_the_emulated_gpu(family: str):
     check(family, arrays("f8"), "sim")
@@ -220,9 +220,9 @@ WRONG = {
 }
 
 
-def test_what_numpy_refuses_at_a_call_ends_it():
-    given = arrays("f8")
-    for text, said in WRONG.items():
-        compiled = gcg.jit(target="cpu")(function_of([text]))
-        with pytest.raises(errors.AssertionFailed, match=said):
-            compiled(*given.values())
+@pytest.mark.sampled(3)
+@pytest.mark.cases(("text", "said"), WRONG.items())
+def test_what_numpy_refuses_at_a_call_ends_it(text: str, said: str):
+    compiled = gcg.jit(target="cpu")(function_of([text]))
+    with pytest.raises(errors.AssertionFailed, match=said):
+        compiled(*arrays("f8").values())

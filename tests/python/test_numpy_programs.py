@@ -376,9 +376,9 @@ def named(program: Program) -> str:
     # no shape of a routine's result is known before the call
     "ignore::gpucodegen.errors.PossiblyOutOfBounds"
 )
-@pytest.mark.sampled(20)
+@pytest.mark.sampled(39)
 @pytest.mark.cases("target", ["cpu", "sim"])
-@pytest.mark.cases("program", PROGRAMS, ids=named)
+@pytest.mark.cases("program", PROGRAMS, ids=named, parts=2)
 def test_programs(program: Program, target: str):
     checked(program, target)
 

@@ -81,6 +81,7 @@ def check(function: Any, options: dict[str, Any], launched: Launches) -> Any:
     return report
 
 
+@pytest.mark.slow
 def test_a_report_is_of_the_kernels_of_the_call(launched: Launches):
     plain = check(total, {}, launched)
     several = check(total, {"reassociate": True}, launched)
@@ -117,6 +118,7 @@ func.func @f(%a: memref<?x?xf32>, %b: memref<?xf32>, %n: index) {
 }"""
 
 
+@pytest.mark.slow
 def test_a_report_of_a_program_takes_a_call(launched: Launches):
     """Strides, numbers and shared memory are those of the arguments."""
     program = gcg.compile(STRIDED, target="sim")

@@ -61,7 +61,8 @@ def run(path: Path, scale: float, target: str) -> list[str]:
     return done.stdout.splitlines()
 
 
-@pytest.mark.parametrize("target", ["cpu", pytest.param("sim", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_a_second_process_translates_nothing_and_says_the_same(
     tmp_path: Path, target: str
 ) -> None:

@@ -75,7 +75,7 @@ UPDATES = [
 
 @pytest.mark.cases("target", ["cpu", "sim"])
 @pytest.mark.cases("text", UPDATES)
-@pytest.mark.sampled(5)
+@pytest.mark.sampled(40)
 def test_updates_reach_the_array_that_numpy_changes(text: str, target: str):
     function = function_of(f"def f(x):\n    {text}\n    return y.copy()\n")
     arguments: tuple[Any, ...] = (np.arange(9.0).reshape(3, 3),)
@@ -165,7 +165,7 @@ BEHIND = ["", "x[0, 0] = 9.0", "y[1] = 9.0", "x += y", "z = x; z[2] = 3.0; x = x
     ],
 )
 @pytest.mark.cases("text", BOUND_ANEW)
-@pytest.mark.sampled(19)
+@pytest.mark.sampled(38)
 def test_arrays_that_a_loop_binds_anew(text: str, behind: str, count: int, target: str):
     """Also without an iteration, and where the arrays are changed behind the loop."""
     function = function_of(
@@ -210,6 +210,7 @@ def f(x):
 """
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.cases("target", ["cpu", "sim"])
 def test_functions_that_are_called_write_to_transposes(target: str):
     plain = CALLED.replace("@gcg.jit\n", "")

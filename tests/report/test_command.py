@@ -15,6 +15,7 @@ from tests.report.report_nests import DIAGONAL, SEIDEL, SWEEP
 MATMUL = str(FOLDER / "matmul.mlir")
 
 
+@pytest.mark.slow
 def test_text_of_one_target(capsys: pytest.CaptureFixture[str]):
     assert main(["explain", MATMUL, "--target", "cuda", "--sizes", "64"]) == 0
     out, err = capsys.readouterr()
@@ -94,7 +95,11 @@ def test_one_refused_function_does_not_cost_the_others(
         (["--svg", "--nest", "4"], "there is no picture of nest 4"),
         (["--svg", "--loops", "a,b"], "Choose one of: j,k, i,k, i,j"),
         (["--svg", "--tiles", "x"], "option tiles=(-1,) is not valid"),
-        (["-o", "/no/such/folder/x"], "/no/such/folder/x: error: No such file"),
+        pytest.param(
+            ["-o", "/no/such/folder/x"],
+            "/no/such/folder/x: error: No such file",
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_refusals(options: list[str], message: str, capsys: pytest.CaptureFixture[str]):

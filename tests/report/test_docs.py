@@ -22,6 +22,7 @@ RECIPES = dict(
 )
 
 
+@pytest.mark.sampled(3, long=("matmul-kernel",))
 @pytest.mark.parametrize("name", RECIPES)
 def test_picture_is_up_to_date(
     name: str, tmp_path: Path, request: pytest.FixtureRequest

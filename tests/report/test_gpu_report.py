@@ -160,6 +160,7 @@ def test_many_launches_are_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(kernel.launch.launches for kernel in function.kernels) == 10
 
 
+@pytest.mark.slow
 def test_a_block_that_runs_long_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(emulated_counters, "PATIENCE", 100)
     text = (FOLDER / "triangular_solve.mlir").read_text(encoding="utf-8")
@@ -239,6 +240,7 @@ def test_passes_give_extents_no_names() -> None:
     assert function.sizes == {"m": 200, "n": 64}
 
 
+@pytest.mark.slow
 def test_the_device_of_an_architecture_is_stated() -> None:
     assert (
         "estimates for A100: 108 multiprocessors"

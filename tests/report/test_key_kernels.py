@@ -113,6 +113,7 @@ def test_what_memory_limits_moves_at_the_rate_of_a_copy(name: str) -> None:
     assert kernel.limits.share_of_peak >= 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["free row sum", "free column sum", "free full sum", "softmax"]
 )
@@ -130,7 +131,7 @@ def test_reductions_are_limited_by_memory_alone(name: str) -> None:
 
 @pytest.mark.sass
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(24)
 @pytest.mark.drawn(16)
 def test_figures_of_machine_code(name: str) -> None:
     kernel, figures = reported(name), FIGURES[name]

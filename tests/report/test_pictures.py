@@ -30,6 +30,7 @@ def group(root: ET.Element, name: str) -> list[ET.Element]:
     return list(found)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.cases("text", TEXTS)
 def test_every_point_and_arrow_is_drawn(text: str):
     plane = first_plane(text, 8)

@@ -143,6 +143,7 @@ def check(text: str, plane: Plane) -> None:
     assert sum(ends.values()) <= 2
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.cases("name", NESTS)
 def test_points_and_arrows_are_those_of_the_run(name: str):
     text, loops = NESTS[name]
@@ -152,7 +153,7 @@ def test_points_and_arrows_are_those_of_the_run(name: str):
 offsets = st.tuples(st.integers(-2, 2), st.integers(-2, 2))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 @settings(max_examples=20, deadline=None)
 @given(reads=st.lists(offsets, min_size=1, max_size=3), low=st.sampled_from(["1", "2"]))
 def test_arrows_of_random_stencils(reads: list[tuple[int, int]], low: str):

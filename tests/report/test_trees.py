@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import pytest
+
 import gpucodegen as gcg
 from gpucodegen.report.access_facts import nest_tree
 from gpucodegen.report.schedule_tree import NodeKind, Tree
@@ -85,9 +87,12 @@ def test_one_thread_has_no_marks():
     assert [n for n in kernel.tree.walk() if n.kind is NodeKind.MARK] == []
 
 
-def test_every_statement_is_in_the_tree_once():
-    for name in ("jacobi_2d", "triangular_solve", "conv_2d", "row_reduction"):
-        for function in gcg.explain(example(name), targets=()).functions:
-            for nest in function.subject.nests:
-                leaves = [n for n in nest_tree(nest).walk() if n.kind is NodeKind.LEAF]
-                assert len(leaves) == len(nest.statements)
+@pytest.mark.sampled(2)
+@pytest.mark.cases(
+    "name", ["jacobi_2d", "triangular_solve", "conv_2d", "row_reduction"]
+)
+def test_every_statement_is_in_the_tree_once(name: str):
+    for function in gcg.explain(example(name), targets=()).functions:
+        for nest in function.subject.nests:
+            leaves = [n for n in nest_tree(nest).walk() if n.kind is NodeKind.LEAF]
+            assert len(leaves) == len(nest.statements)

@@ -146,7 +146,7 @@ def test_the_page_has_every_function() -> None:
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("name", sorted(SPANS))
 @np.errstate(all="ignore")
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 def test_errors_are_those_of_the_page(
     name: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -202,6 +202,7 @@ def no_numba(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assembly, "compile_extra", None)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.usefixtures("no_numba")
 @pytest.mark.cases("form", [*FORMS])
 def test_forms_compute_what_python_computes(form: str) -> None:

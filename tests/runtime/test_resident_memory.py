@@ -273,6 +273,7 @@ def grown(call: Call, calls: int) -> float:
     return resident() - before
 
 
+@pytest.mark.slow
 @linux
 def test_a_temporary_in_a_loop_is_freed():
     """200 calls that leak would leave 150 MiB."""

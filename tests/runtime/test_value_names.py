@@ -71,6 +71,7 @@ def of_two_types(n: int) -> float:
 FUNCTIONS = (of_two_types, in_a_row, in_loops, in_branches, before_a_loop)
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.cases("function", FUNCTIONS)
 def test_values_are_those_of_python(function: Any) -> None:
     compiled = numba.njit(pipeline_class=KernelCompiler)(function)

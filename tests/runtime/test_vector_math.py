@@ -170,8 +170,9 @@ def test_errors_of_powers(kind: str) -> None:
     assert found[worst] <= bound("powf", kind), (x[worst], y[worst])
 
 
+@pytest.mark.sampled(4)
 @pytest.mark.cases("kind", TYPES)
-@pytest.mark.cases("name", sorted(SPANS), parts=8)
+@pytest.mark.cases("name", sorted(SPANS), parts=3)
 @np.errstate(all="ignore")
 def test_special_values(name: str, kind: str) -> None:
     x = special_values(TYPES[kind])
@@ -183,6 +184,7 @@ def test_special_values(name: str, kind: str) -> None:
     )
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("kind", TYPES)
 @np.errstate(all="ignore")
 def test_special_powers(kind: str) -> None:

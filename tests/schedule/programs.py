@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+
+import gpucodegen as gcg
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,12 +17,24 @@ class Sample:
     text: str
     shapes: tuple[tuple[int, ...], ...]
     loops: tuple[str, ...]
+    numpy: Callable[..., None] | None = None
+    """What changes the arrays as the program does: NumPy, or else the interpreter."""
 
     def arguments(self, seed: int) -> list[np.ndarray]:
         """Small integers, so that sums are exact in any order."""
         draws = np.random.default_rng(seed)
         made = (draws.integers(-1, 2, shape) for shape in self.shapes)
         return [numbers.astype(np.float32) for numbers in made]
+
+    def answer(self, seed: int) -> list[np.ndarray]:
+        """The arrays after a call."""
+        arrays = self.arguments(seed)
+        (self.numpy or gcg.compile(self.text, target="interp").f)(*arrays)
+        return arrays
+
+
+def multiply(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
+    c += a @ b
 
 
 PRODUCT = Sample(
@@ -41,6 +56,7 @@ func.func @f(%A: memref<37x23xf32>, %B: memref<23x29xf32>, %C: memref<37x29xf32>
 }""",
     ((37, 23), (23, 29), (37, 29)),
     ("i", "j", "k"),
+    multiply,
 )
 
 LINALG = Sample(
@@ -52,6 +68,7 @@ func.func @f(%A: memref<64x48xf32>, %B: memref<48x80xf32>, %C: memref<64x80xf32>
 }""",
     ((64, 48), (48, 80), (64, 80)),
     ("d0", "d1", "d2"),
+    multiply,
 )
 
 STENCIL = Sample(

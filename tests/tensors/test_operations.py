@@ -298,7 +298,7 @@ def run(text: str, arguments: list[object], target: str) -> object:
     return gcg.compile(text, target=target).f(*given)
 
 
-@pytest.mark.sampled(14)
+@pytest.mark.sampled(28)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.cases(("text", "arguments", "answer"), CASES, parts=9)
 def test_an_operation(

@@ -35,7 +35,7 @@ PLACES: list[Callable[[int, int], Cell]] = [
 """Where a cell of B lies in the memory of A."""
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @settings(nests, max_examples=100)
 @given(scops(), st.sampled_from(PLACES))
 def test_loops_that_overlapping_arrays_order_are_not_parallel(

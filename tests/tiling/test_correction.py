@@ -126,6 +126,7 @@ def test_a_point_chooses_the_plan_that_is_nearest_of_each_kernel() -> None:
     }
 
 
+@pytest.mark.slow
 def test_the_store_keeps_what_trials_teach(tmp_path: Path) -> None:
     store = TuningStore(tmp_path / "t.sqlite")
     for n in range(MOST_TUNINGS + 3):

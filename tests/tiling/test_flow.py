@@ -96,7 +96,7 @@ def expected(scop: Scop) -> set[Arrow]:
     }
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(8)
 @settings(nests, max_examples=120)
 @given(scops())
 def test_last_writers_equal_enumeration(scop: Scop):

@@ -53,6 +53,7 @@ def steps(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return made
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("key", KEYS)
 @pytest.mark.parametrize("wins", [False, True])
 def test_a_look_up_does_the_same_whatever_is_stored(

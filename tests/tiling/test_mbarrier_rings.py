@@ -262,7 +262,7 @@ def disagreements(tried: list[Scop], wanted: int) -> list[Scop]:
     return [scop for scop in decided if is_refused(scop)]
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(6)
 @pytest.mark.cases("number", range(len(RINGS)))
 def test_edits_that_are_proven_are_proven_by_isl(number: int) -> None:
     assert disagreements([scop for _, scop in edits(RINGS[number])], 8) == []

@@ -221,7 +221,7 @@ def _split(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
         ("B[2*i,3*j] = A[i+j]", {"B": (5, 10), "A": (6,)}, {"B": "in out", "A": "in"}),
     ],
 )
-@pytest.mark.sampled(3)
+@pytest.mark.sampled(7)
 def test_patterns_with_partial_tiles(
     statement: str, extents: dict[str, tuple], copied: dict[str, str], n: int
 ):

@@ -199,7 +199,7 @@ def transferred(scop: Scop) -> set[str]:
     return broken | ({"unfinished"} if in_flight else set())
 
 
-@pytest.mark.sampled(9)
+@pytest.mark.sampled(18)
 @nests
 @given(pipelines())
 def test_transfers_equal_simulation(scop: Scop):

@@ -12,7 +12,7 @@ from gpucodegen.tiling.proof.dependences import rows
 from gpucodegen.tiling.proof.liveness import LoopKind, loop_verdicts
 
 
-@pytest.mark.sampled(11)
+@pytest.mark.sampled(22)
 @nests
 @given(scops())
 def test_rows_equal_enumeration(scop: Scop):

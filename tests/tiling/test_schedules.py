@@ -156,6 +156,7 @@ for i in 0..7
     )
 
 
+@pytest.mark.sampled(5)
 @pytest.mark.cases("shift", [1, 15, 16, 30, 40])
 def test_distances_like_extents_end(shift: int):
     """Minimising such distances does not end in isl."""
