@@ -376,9 +376,10 @@ def named(program: Program) -> str:
     # no shape of a routine's result is known before the call
     "ignore::gpucodegen.errors.PossiblyOutOfBounds"
 )
+@pytest.mark.drawn(3)
 @pytest.mark.sampled(39)
 @pytest.mark.cases("target", ["cpu", "sim"])
-@pytest.mark.cases("program", PROGRAMS, ids=named, parts=2)
+@pytest.mark.cases("program", PROGRAMS, ids=named, parts=6)
 def test_programs(program: Program, target: str):
     checked(program, target)
 

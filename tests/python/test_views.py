@@ -74,7 +74,8 @@ UPDATES = [
 
 
 @pytest.mark.cases("target", ["cpu", "sim"])
-@pytest.mark.cases("text", UPDATES)
+@pytest.mark.cases("text", UPDATES, parts=4)
+@pytest.mark.drawn(2)
 @pytest.mark.sampled(40)
 def test_updates_reach_the_array_that_numpy_changes(text: str, target: str):
     function = function_of(f"def f(x):\n    {text}\n    return y.copy()\n")
@@ -164,7 +165,8 @@ BEHIND = ["", "x[0, 0] = 9.0", "y[1] = 9.0", "x += y", "z = x; z[2] = 3.0; x = x
         *[("", 3, "cpu"), (BEHIND[-1], 3, "sim")],
     ],
 )
-@pytest.mark.cases("text", BOUND_ANEW)
+@pytest.mark.cases("text", BOUND_ANEW, parts=4)
+@pytest.mark.drawn(2)
 @pytest.mark.sampled(38)
 def test_arrays_that_a_loop_binds_anew(text: str, behind: str, count: int, target: str):
     """Also without an iteration, and where the arrays are changed behind the loop."""
