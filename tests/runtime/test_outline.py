@@ -116,6 +116,18 @@ def test_loops_that_differ_in_names_are_one_function():
     ]
 
 
+def test_attributes_and_exponents_are_no_variables():
+    lines = ("A[i] = c.real * 1e5", "A[i] = c.imag * 1e5", "A[i] = c.real * 1e6")
+    body = "".join(
+        f" for i in range(n):\n  {line} + (A[i] + 1.0) * (A[i] + 2.0) * (A[i] + 3.0)\n"
+        f"  {line} - (A[i] + 4.0) * (A[i] + 5.0) * (A[i] + 6.0)\n"
+        for line in lines
+    )
+    names = " real = 1\n imag = 2\n e5 = 3\n e6 = 4\n"
+    assert not outlined(f"def f(A, c, n):\n{names}{body}", "f").parts
+    assert outlined(f"def f(A, c, n):\n{names}{body * 2}", "f").parts
+
+
 @pytest.mark.parametrize("behind", ["A[0] = k", "B[0] = j\n A[1] = k"])
 def test_loops_stay_whose_variables_are_needed_behind_them(behind: str):
     body = LAYERS.format(*"BC") + f" {behind}\n" + LAYERS.format(*"CB")

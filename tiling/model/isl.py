@@ -115,7 +115,8 @@ class Solver:
 
     A query that exceeds its limit halves the limit, so that hopeless problems end soon.
     ``spent``: operations so far, rounded up.  A text that an earlier problem has read
-    counts as if this one had read it, so answers do not depend on earlier problems.
+    counts as if this one had read it, and queries read their texts again, so answers do
+    not depend on earlier problems.
 
     >>> solver = Solver()
     >>> evens = solver.set("{ [i] : 0 <= i < 10 and i mod 2 = 0 }")
@@ -128,7 +129,9 @@ class Solver:
     limits: Limits = field(default_factory=Limits)
     spent: int = 0
     _texts: _Texts = field(default_factory=_texts)
-    _read: set[str] = field(default_factory=set[str])
+    _maps: dict[str, Map] = field(default_factory=dict[str, Map])
+    _sets: dict[str, Set] = field(default_factory=dict[str, Set])
+    _asking: bool = False
     _numbers: dict[object, int] = field(default_factory=dict[object, int])
     asked: int = 0
     """Queries so far: what the work of an analysis grows with."""
@@ -161,6 +164,7 @@ class Solver:
         self.asked += 1
         self.context.reset_operations()
         self.context.set_max_operations(self.limits.operations)
+        outer, self._asking = self._asking, True
         try:
             return query()
         except (islpy.Error, TypeError) as error:  # Val.to_python: TypeError
@@ -169,6 +173,7 @@ class Solver:
             self._tighten()
             raise _OverLimit from error
         finally:
+            self._asking = outer
             self.spent += self._counted()
             self.context.set_max_operations(0)
 
@@ -203,24 +208,25 @@ class Solver:
 
     def map(self, text: str) -> Map:
         """The relation written as isl text; each text is read once."""
-        found = self._texts.maps.get(text)
-        if found is None:
-            found = islpy.Map.read_from_str(self.context, text)
-            self._texts.maps[text] = found
-        self._read.add(text)
-        return found
+        if text not in self._maps:
+            shared = {} if self._asking else self._texts.maps
+            if text not in shared:
+                shared[text] = islpy.Map.read_from_str(self.context, text)
+            self._maps[text] = shared[text]
+        return self._maps[text]
 
     def set(self, text: str) -> Set:
         """The set written as isl text; each text is read once."""
-        found = self._texts.sets.get(text)
-        if found is None:
-            found = islpy.Set.read_from_str(self.context, text)
-            self._texts.sets[text] = found
-        return found
+        if text not in self._sets:
+            shared = {} if self._asking else self._texts.sets
+            if text not in shared:
+                shared[text] = islpy.Set.read_from_str(self.context, text)
+            self._sets[text] = shared[text]
+        return self._sets[text]
 
     def read(self, text: str) -> Map | None:
         """As `map`, but None over the limit; malformed text is an error."""
-        cost = LEAST if text in self._read else self._texts.costs.get(text)
+        cost = LEAST if text in self._maps else self._texts.costs.get(text)
         limit = self.limits.operations
         if cost is not None and (not limit or cost <= limit):
             if self.spent > self.limits.altogether:
@@ -229,7 +235,6 @@ class Solver:
             self.spent += cost
             return self.map(text)
         before = self.spent
-        self._texts.maps.pop(text, None)
         try:
             found = self._limited(lambda: self.map(text))
         except _OverLimit:
@@ -238,6 +243,7 @@ class Solver:
             raise ValueError(
                 f"{text!r} is not isl text; factors must be plain integers."
             ) from error
+        self._texts.maps[text] = found
         self._texts.costs[text] = self.spent - before
         return found
 

@@ -104,7 +104,8 @@ CALL = "parallel_for"
 SHARED = "call_shared"
 LEAST_NODES = 60
 """Nodes of the syntax tree of a loop whose repetitions are worth a function."""
-_IDENTIFIER = re.compile(r"[^\W\d]\w*")
+_IDENTIFIER = re.compile(r"(?<![\w.])[^\W\d]\w*")
+"""A name, but no attribute and no exponent of a number."""
 
 
 @dataclass(frozen=True, slots=True)
