@@ -24,6 +24,7 @@ TABLES: dict[str, str] = {
     "kernels": "ready-made operations against NumPy, torch and JAX",
     "jit": "functions of plain Python, by jit and by Numba",
     "numpy_programs": "NumPy with loops and temporary arrays, by jit, NumPy and Numba",
+    "models": "models in JAX's text: compiled and called, beside JAX",
     "tuning": "programs of the other tables, tuned quickly and in full, untuned",
     "blocks": "whole arrays against blocks of dask, by kernels and by NumPy",
     "analysis": "how long the analysis of each PolyBench kernel takes",
