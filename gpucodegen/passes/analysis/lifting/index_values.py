@@ -231,15 +231,20 @@ def _collapsed_view(op: Operation, env: Environment, definitions: Definitions) -
 
 
 def _expanded_view(op: Operation, env: Environment, definitions: Definitions) -> View:
-    """A view that splits dimensions; all but the first extent of each are known."""
+    """A view that splits dimensions, of known extents.
+
+    Other extents have no stated relation to those of the base.
+    """
     del env, definitions
     made = op.results[0].type
     shape = made.shape if isinstance(made, MemRefType) else ()
-    groups = groups_of(op.attributes.get("reassociation"))
-    extents = [tuple(shape[d] for d in group) for group in groups]
-    if not extents or any(None in group[1:] for group in extents):
+    known = tuple(n for n in shape if n is not None)
+    if not shape or len(known) < len(shape):
         return View(op.operands[0])
-    return View(op.operands[0], groups=tuple(tuple(n or 0 for n in g) for g in extents))
+    groups = groups_of(op.attributes.get("reassociation"))
+    return View(
+        op.operands[0], groups=tuple(tuple(known[d] for d in g) for g in groups)
+    )
 
 
 DYNAMIC_SENTINEL = -(2**63)
