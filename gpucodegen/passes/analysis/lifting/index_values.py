@@ -233,13 +233,13 @@ def _collapsed_view(op: Operation, env: Environment, definitions: Definitions) -
 def _expanded_view(op: Operation, env: Environment, definitions: Definitions) -> View:
     """A view that splits dimensions, of known extents.
 
-    Other extents have no stated relation to those of the base.
+    Extents that operands state are related to nothing in the model.
     """
     del env, definitions
     made = op.results[0].type
     shape = made.shape if isinstance(made, MemRefType) else ()
     known = tuple(n for n in shape if n is not None)
-    if not shape or len(known) < len(shape):
+    if len(op.operands) > 1 or not shape or len(known) < len(shape):
         return View(op.operands[0])
     groups = groups_of(op.attributes.get("reassociation"))
     return View(
