@@ -283,6 +283,8 @@ def update_notes_of(operations: Sequence[Operation]) -> Iterator[UpdateNote]:
             yield UpdateNote(buffer.name, where, reason, update.location)
 
 
+STATED_SIZE = "gcg.stated_size"
+"""Marks an expansion whose program states an extent by a value, which loops may use."""
 WORDS = "gcg.words"
 
 Parts = tuple[IntegerType, IntegerType]

@@ -14,6 +14,7 @@ from math import prod
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.framework.registry import lookup
+from gpucodegen.dialects.gcg import STATED_SIZE
 from gpucodegen.dialects.memref.reshapes import groups_of
 from gpucodegen.dialects.shared.memory import ALLOCATIONS, is_shared
 from gpucodegen.ir.affine import Dim
@@ -239,7 +240,8 @@ def _expanded_view(op: Operation, env: Environment, definitions: Definitions) ->
     made = op.results[0].type
     shape = made.shape if isinstance(made, MemRefType) else ()
     known = tuple(n for n in shape if n is not None)
-    if len(op.operands) > 1 or not shape or len(known) < len(shape):
+    is_stated = len(op.operands) > 1 or STATED_SIZE in op.attributes
+    if is_stated or not shape or len(known) < len(shape):
         return View(op.operands[0])
     groups = groups_of(op.attributes.get("reassociation"))
     return View(

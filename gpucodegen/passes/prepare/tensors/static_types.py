@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from gpucodegen.dialects.gcg import STATED_SIZE
 from gpucodegen.dialects.memref import DYNAMIC_MARK, Mixed, Slice
 from gpucodegen.dialects.memref.checks import sliced_form, static
 from gpucodegen.dialects.memref.layouts import (
@@ -21,7 +22,7 @@ from gpucodegen.dialects.memref.layouts import (
 )
 from gpucodegen.dialects.memref.reshapes import groups_of
 from gpucodegen.ir.affine import Dim
-from gpucodegen.ir.attributes import AffineMapAttr, DenseArrayAttr
+from gpucodegen.ir.attributes import AffineMapAttr, DenseArrayAttr, UnitAttr
 from gpucodegen.ir.operation import Operation, Value, operand_segments
 from gpucodegen.ir.types import I64, MemRefType, Shape, TensorType, Type
 from gpucodegen.passes.prepare.flatten_elements import with_entries
@@ -189,7 +190,10 @@ def with_kept_sizes(op: Operation, result: Value) -> Operation:
     if op.name not in _EXPANDING:
         return rebuilt
     written = tuple(DYNAMIC_MARK if n is None else n for n in new)
-    return rebuilt.with_attribute("static_output_shape", DenseArrayAttr(I64, written))
+    rebuilt = rebuilt.with_attribute(
+        "static_output_shape", DenseArrayAttr(I64, written)
+    )
+    return rebuilt.with_attribute(STATED_SIZE, UnitAttr())
 
 
 def _subview_type(op: Operation, form: Strided) -> MemRefType | None:
