@@ -240,13 +240,12 @@ def _expanded_view(op: Operation, env: Environment, definitions: Definitions) ->
     made = op.results[0].type
     shape = made.shape if isinstance(made, MemRefType) else ()
     known = tuple(n for n in shape if n is not None)
-    is_stated = len(op.operands) > 1 or STATED_SIZE in op.attributes
+    base, *sizes = op.operands
+    is_stated = bool(sizes) or STATED_SIZE in op.attributes
     if is_stated or not shape or len(known) < len(shape):
-        return View(op.operands[0])
+        return View(base)
     groups = groups_of(op.attributes.get("reassociation"))
-    return View(
-        op.operands[0], groups=tuple(tuple(known[d] for d in g) for g in groups)
-    )
+    return View(base, groups=tuple(tuple(known[d] for d in g) for g in groups))
 
 
 DYNAMIC_SENTINEL = -(2**63)
