@@ -34,6 +34,7 @@ from gpucodegen.ir.types import (
     UnrankedMemRefType,
     element_type,
 )
+from gpucodegen.tiling.model.isl import always_holds
 from gpucodegen.tiling.model.scop import RESERVED, Access, AccessKind, Array
 
 Texts = Sequence[str | None]
@@ -153,7 +154,9 @@ class View:
 
     ``offsets`` and ``strides`` map an index of the view to one of the base, dimension
     by dimension in ``kept``; None when the relation has no affine form.
-    ``groups``: extents of the dimensions of the view that are one of the base each.
+    ``groups``: extents of the dimensions of the view that are one of the base each;
+    ``within``: only for indices that are proven to lie within these extents, as others
+    have no cell of the view, but one of the base.
     ``splits``: extents of the dimensions of the base that are one of the view each.
     """
 
@@ -163,6 +166,7 @@ class View:
     kept: tuple[int, ...] = ()
     groups: tuple[tuple[int, ...], ...] = ()
     splits: tuple[tuple[int, ...], ...] = ()
+    within: bool = False
 
     def base_indices(self, indices: Sequence[Text], rank: int) -> tuple[Text, ...]:
         """Indices into the base of the cell at ``indices`` of the view."""
@@ -494,9 +498,25 @@ class Environment:
         while memref in self.views:
             view = self.views[memref]
             found += view.inner_bounds(indices)
-            indices = view.base_indices(indices, _rank(view.base, len(indices)))
+            indices = self._in_base(view, indices)
             memref = view.base
         return tuple(found)
+
+    def _in_base(self, view: View, indices: Sequence[Text]) -> tuple[Text, ...]:
+        """Indices into the base of a view; None where they have no affine form."""
+        rank = _rank(view.base, len(indices))
+        if view.within and not (self.trusts_indices or self._is_inside(view, indices)):
+            return (None,) * rank
+        return view.base_indices(indices, rank)
+
+    def _is_inside(self, view: View, indices: Sequence[Text]) -> bool:
+        """Whether all but the first index of each group are proven to be in bounds."""
+        names = (*self.scope, *self.threads)
+        known = [c for name in names for c in self.ranges.get(name, ())]
+        return None not in indices and all(
+            always_holds(bounds, [*known, *self.context])
+            for bounds in view.inner_bounds(indices)
+        )
 
     def resolve(
         self, memref: Value, indices: Sequence[Text]
@@ -504,6 +524,6 @@ class Environment:
         """Root array and indices into it of an access through any views."""
         while memref in self.views:
             view = self.views[memref]
-            indices = view.base_indices(indices, _rank(view.base, len(indices)))
+            indices = self._in_base(view, indices)
             memref = view.base
         return self.array(memref), tuple(indices)

@@ -245,7 +245,8 @@ def _expanded_view(op: Operation, env: Environment, definitions: Definitions) ->
     if is_stated or not shape or len(known) < len(shape):
         return View(base)
     groups = groups_of(op.attributes.get("reassociation"))
-    return View(base, groups=tuple(tuple(known[d] for d in g) for g in groups))
+    extents = tuple(tuple(known[d] for d in group) for group in groups)
+    return View(base, groups=extents, within=True)
 
 
 DYNAMIC_SENTINEL = -(2**63)
