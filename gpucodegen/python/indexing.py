@@ -301,7 +301,7 @@ def store(
 
 
 def _without_first(c: Context, array: Array, rank: int) -> Array:
-    """An array without dimensions of extent 1 that are more than ``rank``."""
+    """An array of ``rank`` dimensions, if those in front of them have extent 1."""
     more = array.extents[: max(0, len(array.extents) - rank)]
     if not more or any(e.value is not None or e.constant != 1 for e in more):
         return array

@@ -227,3 +227,36 @@ def test_nests_that_may_all_be_one_are_fused_in_groups():
 def test_quadratic_work_is_seen():
     assert growth(lambda n: 100 + 3 * n) == 2
     assert growth(lambda n: 100 + 3 * n * n) == 4
+
+
+DEEP = """
+func.func @f(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {{
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %x0 = stablehlo.negate %x : tensor<8x8xf32>
+  {layers}
+  return %x{last} : tensor<8x8xf32>
+}}"""
+LAYER = """
+  %s{at} = stablehlo.reduce(%x{at} init: %zero) applies stablehlo.add
+    across dimensions = [1] : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
+  %b{at} = stablehlo.broadcast_in_dim %s{at}, dims = [0]
+    : (tensor<8xf32>) -> tensor<8x8xf32>
+  %x{next} = stablehlo.add %x{at}, %b{at} : tensor<8x8xf32>"""
+
+
+def test_fusion_on_tensors_is_linear_in_the_depth():
+    """Each layer reads the one before twice: as a tree the result has 2^n nodes."""
+
+    def calls(depth: int) -> int:
+        layers = "".join(LAYER.format(at=n, next=n + 1) for n in range(depth))
+        module = gcg.parse(DEEP.format(layers=layers, last=depth))
+        passes = [p for p in front_passes("f", (None,)) if p.name != "check-bounds"]
+        names = [p.name for p in passes]
+        for pass_ in passes[: names.index("fuse-tensors")]:
+            module = pass_.apply(module)
+        with Profile() as profile:
+            passes[names.index("fuse-tensors")].apply(module)
+        return sum(entry.callcount for entry in profile.getstats())
+
+    few, many = calls(10), calls(40)
+    assert many < 8 * few

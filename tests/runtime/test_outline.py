@@ -110,9 +110,9 @@ def test_loops_that_differ_in_names_are_one_function():
     made = outlined(f"def f(A, B, C, D, n):\n{body}", "f")
     (part,) = made.parts
     lines = ast.unparse(made.tree).splitlines()
-    assert [line.strip() for line in lines if "call_shared" in line] == [
-        f"call_shared({part}, (A, B, C, n))",
-        f"call_shared({part}, (A, C, B, n))",
+    assert [line.strip() for line in lines if "call_outlined" in line] == [
+        f"call_outlined({part}, (A, B, C, n))",
+        f"call_outlined({part}, (A, C, B, n))",
     ]
 
 

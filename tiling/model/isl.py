@@ -15,6 +15,7 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import inf
 from typing import TypeVar
 
@@ -329,6 +330,11 @@ def always_holds(constraint: str, given: Sequence[str] = ()) -> bool:
     >>> always_holds("j + 4 <= 8", ["j < 8", "(j - (0)) mod 4 = 0"])
     True
     """
+    return _holds(constraint, tuple(given))
+
+
+@lru_cache(maxsize=10_000)
+def _holds(constraint: str, given: tuple[str, ...]) -> bool:
     solver = Solver()
     held = " and ".join(["1 = 1", *given])
     names = sorted(set(_NAME.findall(f"{constraint} {held}")) - RESERVED)

@@ -9,19 +9,18 @@ wrappers around the function.
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 from weakref import WeakKeyDictionary
 
 from numba.core import ir, typed_passes, types
-from numba.core.compiler_machinery import LoweringPass, PassManager, register_pass
+from numba.core.compiler_machinery import LoweringPass, register_pass
 from numba.core.errors import NumbaError
 from numba.core.lowering import BaseLower
 
 from gpucodegen.intrinsics.framework.front_end import UNCERTAIN, NotCovered, translate
 from gpucodegen.intrinsics.framework.lowering import CachingBuilder
-from gpucodegen.intrinsics.framework.pipeline import PASSES, KernelCompiler
+from gpucodegen.intrinsics.framework.pipeline import PASSES, KernelCompiler, pipeline
 
 syntax_trees: WeakKeyDictionary[Any, ast.FunctionDef] = WeakKeyDictionary()
 """By Python function."""
@@ -83,10 +82,10 @@ class DirectLowering(typed_passes.BaseNativeLowering):
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
-class Restart(LoweringPass):
+class ClearFailure(LoweringPass):
     """Forgets why the first pipeline ended, which Numba takes for an error."""
 
-    _name = "restart"
+    _name = "clear_failure"
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,12 +102,4 @@ class DirectCompiler(KernelCompiler):
         if self.state.func_id.func not in syntax_trees:
             return super().define_pipelines()
         direct = DirectLowering, typed_passes.NoPythonBackend
-        return [pipeline("direct", direct), pipeline("kernel", (Restart, *PASSES))]
-
-
-def pipeline(name: str, passes: Sequence[Any]) -> PassManager:
-    manager = PassManager(name)
-    for each in passes:
-        manager.add_pass(each, each.name())
-    manager.finalize()
-    return manager
+        return [pipeline("direct", direct), pipeline("kernel", (ClearFailure, *PASSES))]

@@ -78,8 +78,8 @@ def parallel_for(threads: int) -> Any:
 
 
 @intrinsic
-def call_shared(context: Any, body: Any, values: Any) -> Any:
-    """``call_shared(body, values)``: ``body(*values)``, compiled once for all calls."""
+def call_outlined(context: Any, body: Any, values: Any) -> Any:
+    """``call_outlined(body, values)``: ``body(*values)``, compiled once in a kernel."""
     del context
     if not isinstance(body, types.Dispatcher):
         return None

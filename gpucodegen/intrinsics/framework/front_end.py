@@ -238,7 +238,6 @@ class _Translator:
                 raise NotCovered("a statement", node)
 
     def leave(self) -> None:
-        """Return from the function."""
         nothing = self.context.get_dummy_value()
         value = self.context.get_return_value(self.builder, types.none, nothing)
         self.context.call_conv.return_value(self.builder, value)
@@ -280,7 +279,6 @@ class _Translator:
             self.store(target, (part, self.builder.extract_value(whole, n)))
 
     def assign(self, name: str, value: Typed) -> None:
-        """Define a variable."""
         kind = types.unliteral(value[0])
         if (name, kind) not in self.slots:
             form = self.context.get_value_type(kind)

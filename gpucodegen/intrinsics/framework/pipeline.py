@@ -18,7 +18,7 @@ kernel adds two integers hundreds of times.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -393,8 +393,13 @@ class KernelCompiler(CompilerBase):
     """Numba's compiler without the passes that only hand-written programs need."""
 
     def define_pipelines(self) -> list[Any]:
-        manager = PassManager("kernel")
-        for each in PASSES:
-            manager.add_pass(each, each.name())
-        manager.finalize()
-        return [manager]
+        return [pipeline("kernel", PASSES)]
+
+
+def pipeline(name: str, passes: Sequence[Any]) -> PassManager:
+    """The manager of some passes, in order."""
+    manager = PassManager(name)
+    for each in passes:
+        manager.add_pass(each, each.name())
+    manager.finalize()
+    return manager

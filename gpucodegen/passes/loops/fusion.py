@@ -77,8 +77,8 @@ class NestPair:
 class Fuser:
     """Fuses two loops of a block, ``depth`` loops deep or, for 0, as deep as is legal.
 
-    ``root`` is the enclosing operation for the analysis, if there is one.  ``known``:
-    analyses without it, by the operations.
+    ``root`` is the enclosing operation for the analysis, if there is one.  ``known``
+    keeps the analyses of a Fuser without a root, by the operations.
     """
 
     before: Sequence[Operation]

@@ -101,7 +101,7 @@ def _key(spec: KernelSpec) -> str:
 
 LOOP = "prange"
 CALL = "parallel_for"
-SHARED = "call_shared"
+OUTLINED = "call_outlined"
 LEAST_NODES = 60
 """Nodes of the syntax tree of a loop whose repetitions are worth a function."""
 _IDENTIFIER = re.compile(r"(?<![\w.])[^\W\d]\w*")
@@ -148,11 +148,11 @@ def outlined(source: str, name: str, *, parallel: bool = True) -> Outlined:
     own = dict.fromkeys([*_arguments(kernel), *_Uses.of([kernel]).stored])
     parts: dict[str, tuple[ast.FunctionDef, list[str]]] = {}
     for part, call in outliner.made:
-        _give(part, call, own, parts)
+        _pass_arguments(part, call, own, parts)
     for same in _repeated(kernel.body, own):
         for at in same:
-            part, call = outliner.shared(kernel.body[at])
-            _give(part, call, own, parts)
+            part, call = outliner.repeated(kernel.body[at])
+            _pass_arguments(part, call, own, parts)
             kernel.body[at] = ast.copy_location(ast.Expr(call), kernel.body[at])
     made = [part for part, _ in parts.values()]
     tree.body[position:position] = made
@@ -163,7 +163,7 @@ def _arguments(kernel: ast.FunctionDef) -> list[str]:
     return [argument.arg for argument in kernel.args.args]
 
 
-def _give(
+def _pass_arguments(
     part: ast.FunctionDef,
     call: ast.Call,
     own: Iterable[str],
@@ -264,11 +264,13 @@ class _Outliner(ast.NodeTransformer):
         self.made.append((ast.copy_location(part, node), call))
         return ast.copy_location(ast.If(call, [ast.Return()], []), node)
 
-    def shared(self, statement: ast.stmt) -> tuple[ast.FunctionDef, ast.Call]:
+    def repeated(self, statement: ast.stmt) -> tuple[ast.FunctionDef, ast.Call]:
         """A function of a statement, and its call, without their variables."""
         name = self._fresh(f"{self.name}_{len(self.made)}")
         part = ast.FunctionDef(name, _parameters(()), [statement], [])
-        call = ast.Call(ast.Name(SHARED, ast.Load()), [ast.Name(name, ast.Load())], [])
+        call = ast.Call(
+            ast.Name(OUTLINED, ast.Load()), [ast.Name(name, ast.Load())], []
+        )
         self.made.append((ast.copy_location(part, statement), call))
         return part, ast.copy_location(call, statement)
 
@@ -392,13 +394,13 @@ def dispatcher_of(spec: KernelSpec) -> tuple[Any, tuple[Any, ...]]:
 def _in_parts(module: ModuleType, spec: KernelSpec) -> Any:
     """The kernel with parallel and repeated loops as functions."""
     from gpucodegen.intrinsics.cpu.front_end import syntax_trees
-    from gpucodegen.intrinsics.cpu.target import call_shared, jit, parallel_for
+    from gpucodegen.intrinsics.cpu.target import call_outlined, jit, parallel_for
 
     with generated_code.SYNTAX_TREES:
         made = outlined(spec.source, spec.name, parallel=spec.parallel)
         names = vars(module)
         if made.parts:
-            names = {"__name__": module.__name__, SHARED: call_shared}
+            names = {"__name__": module.__name__, OUTLINED: call_outlined}
             exec(compile(made.tree, str(module.__file__), "exec"), names)
     if spec.parallel:
         pool.provided()  # compiled code refers to the pool by name
