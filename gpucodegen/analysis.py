@@ -131,7 +131,8 @@ def analyze_function(
     name: str, op: Operation, surroundings: Surroundings | None = None
 ) -> FunctionAnalysis:
     """All analyses of one function; ``surroundings`` are the functions it may call."""
-    from gpucodegen.passes.analysis.lifting import lift_function
+    from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
+    from gpucodegen.passes.analysis.lifting.index_values import COLLAPSE
     from gpucodegen.tiling.model.relations import model
     from gpucodegen.tiling.proof.array_bounds import needs, violations
     from gpucodegen.tiling.proof.dependences import dependences
@@ -146,9 +147,9 @@ def analyze_function(
 
     built = model(lift_function(op, surroundings).scop)
     found, passed = dependences(built), values(built)
-    apart = built
-    if surroundings is not None and surroundings.aliases.groups:
-        apart = model(lift_function(op, surroundings.without_aliases()).scop)
+    apart, known = built, surroundings or Surroundings()
+    if known.aliases.groups or any(inner.name == COLLAPSE for inner in op.walk()):
+        apart = model(lift_function(op, known.for_bounds()).scop)
     outside = violations(apart)
     return FunctionAnalysis(
         name,

@@ -17,7 +17,7 @@ from gpucodegen.python.arrays import Array, Disagree, Lazy, View
 from gpucodegen.python.elementwise import NoRow
 from gpucodegen.python.results import is_tuple
 from gpucodegen.python.scalars import Scalar, known
-from gpucodegen.python.source import PythonSource
+from gpucodegen.python.source import PythonSource, names_of, read
 from gpucodegen.python.written_buffers import Buffers
 
 Bound = Any
@@ -30,9 +30,9 @@ class Callees(Protocol):
     """The functions of the module under construction."""
 
     def call(
-        self, c: Context, node: ast.Call, callee: Any, arguments: list[Bound]
+        self, c: Context, node: ast.Call, callee: Callee, arguments: list[Bound]
     ) -> Bound:
-        """Call another `jit` function."""
+        """Call another function of Python."""
         ...
 
     def inline(
@@ -113,6 +113,18 @@ class Context:
                 errors.NotBroadcastable, node, first=shapes[0], second=shapes[-1]
             ) from None
 
+    @contextmanager
+    def signature_errors(
+        self, node: ast.AST, callee: Callee | Closure
+    ) -> Generator[None]:
+        """Turn a TypeError of binding arguments into an error at a node."""
+        try:
+            yield
+        except TypeError as problem:
+            hint = f"It takes {callee.name}{callee.signature}: {problem}"
+            what = f"these arguments of `{callee.name}`"
+            raise self.refuse(node, what, hint) from None
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Closure:
@@ -127,6 +139,33 @@ class Closure:
     source: PythonSource
     names: Mapping[str, Any]
     around: Context | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Callee:
+    """A Python function that is compiled where compiled code calls it."""
+
+    py_func: Callable[..., Any]
+
+    @property
+    def name(self) -> str:
+        return self.py_func.__name__
+
+    @property
+    def signature(self) -> inspect.Signature:
+        return inspect.signature(self.py_func)
+
+    @property
+    def source(self) -> PythonSource:
+        return read(self.py_func)
+
+    @property
+    def names(self) -> Mapping[str, Any]:
+        return names_of(self.py_func)
+
+    def closure(self) -> Closure:
+        """The function as one that is inlined."""
+        return Closure(self.name, self.signature, self.source, self.names)
 
 
 def shape_text(array: Array) -> str:

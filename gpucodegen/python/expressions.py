@@ -22,7 +22,14 @@ from gpucodegen.python.arrays import (
     View,
     lazy,
 )
-from gpucodegen.python.context import Bound, Closure, Context, Rule, frozen
+from gpucodegen.python.context import (
+    Bound,
+    Callee,
+    Closure,
+    Context,
+    Rule,
+    frozen,
+)
 from gpucodegen.python.elementwise import ROWS, apply
 from gpucodegen.python.functions import (
     composed_functions,
@@ -41,6 +48,7 @@ from gpucodegen.python.operators import (
 )
 from gpucodegen.python.results import is_tuple
 from gpucodegen.python.scalars import Scalar, chosen, convert, known
+from gpucodegen.python.source import compiled_from
 from gpucodegen.python.types import (
     Kind,
     category,
@@ -70,8 +78,6 @@ def call(c: Context, evaluate: Any, node: ast.Call) -> Bound:
         arguments = [settled(c.b, a) for a in arguments]
     if isinstance(function, np.ufunc) and function in ROWS:
         return numpy_functions.of_numbers(c, node, function, arguments, named)
-    if _is_jit(function):
-        return c.callees.call(c, node, function, _in_order(function, arguments, named))
     kind = of_annotation(function) if isinstance(function, type) else None
     if kind is not None:
         return numpy_functions.converted(c, node, kind, arguments)
@@ -80,8 +86,13 @@ def call(c: Context, evaluate: Any, node: ast.Call) -> Bound:
     if isinstance(function, Closure):
         return c.callees.inline(c, node, function, (arguments, named))
     rule = FUNCTIONS.get(function) if callable(function) else None
+    compiled = compiled_from(function) if rule is None else None
+    if compiled is not None:
+        callee = Callee(compiled)
+        values = _in_order(c, node, callee, arguments, named)
+        return c.callees.call(c, node, callee, values)
     if rule is None:
-        raise c.refuse(node, f"a call of {what}", _advice(function))
+        raise c.refuse(node, f"a call of {what}", HINT_OF_CALLS)
     out = named.pop("out", None) if numpy_functions.takes_out(function) else None
     try:
         with c.operands(node, what, arguments):
@@ -148,27 +159,22 @@ def _called(c: Context, evaluate: Any, node: ast.Call) -> tuple[Any, list[Bound]
     return evaluate(c, node.func), []
 
 
-def _is_jit(function: object) -> bool:
-    return hasattr(function, "py_func") and hasattr(function, "parameters")
-
-
 def _in_order(
-    function: Any, arguments: list[Bound], named: Mapping[str, Bound]
+    c: Context,
+    node: ast.AST,
+    callee: Callee,
+    arguments: list[Bound],
+    named: Mapping[str, Bound],
 ) -> list[Bound]:
-    bound = function.signature.bind(*arguments, **named)
+    with c.signature_errors(node, callee):
+        bound = callee.signature.bind(*arguments, **named)
     bound.apply_defaults()
-    from gpucodegen.python.context import frozen
-
     return [frozen(value) for value in bound.arguments.values()]
 
 
-def _advice(function: object) -> str:
-    name = getattr(function, "__name__", "")
-    if callable(function) and type(function).__name__ == "function" and name:
-        module = getattr(function, "__module__", "") or ""
-        if not module.startswith(("numpy", "math")):
-            return f"Decorate '{name}' with gpucodegen.jit"
-    return "Write it as loops, or see docs/python.md for the functions that there are"
+HINT_OF_CALLS = (
+    "Write it as loops, or see docs/python.md for the functions that there are"
+)
 
 
 def evaluate(c: Context, node: ast.expr) -> Bound:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module
     from gpucodegen.program import Program
     from gpucodegen.program_text import Source
-    from gpucodegen.python.context import Closure
     from gpucodegen.report.calls import Call
     from gpucodegen.report.explanation import Explanation
     from gpucodegen.report.gpu.report import GpuReport
@@ -224,30 +223,19 @@ class JitFunction:
     def _translated(self, types: Types) -> tuple[Source, Made]:
         """The translation for some types, made now or by an earlier process."""
         is_static = any(isinstance(t, Static) for t in types)
-        key = (
-            None
-            if is_static
-            else stored_translations.key_of(self.py_func, types, _compiled_from)
-        )
+        key = None if is_static else stored_translations.key_of(self.py_func, types)
         known = stored_translations.recalled(key) if key else None
         if known is not None:
             return known
+        from gpucodegen.python.context import Callee
         from gpucodegen.python.units import Unit
 
         unit = Unit()
-        made = unit.function(self, types)
+        made = unit.function(Callee(self.py_func), types)
         source = stored_translations.translated(unit.module())
         if key:
             stored_translations.keep(key, source, made)
         return source, made
-
-    def closure(self) -> Closure:
-        """The function as one that is inlined where another function calls it."""
-        from gpucodegen.python.context import Closure
-        from gpucodegen.python.source import names_of
-
-        source, names = read(self.py_func), names_of(self.py_func)
-        return Closure(self.__name__, self.signature, source, names)
 
     def _for(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Compiled:
         if not arguments and not named and self.parameters:
@@ -347,10 +335,6 @@ def _dynamic(types: Types, given: list[Any]) -> list[Any]:
     if not any(isinstance(t, Static) for t in types):
         return given
     return [v for v, t in zip(given, types, strict=True) if not isinstance(t, Static)]
-
-
-def _compiled_from(value: object) -> Callable[..., Any] | None:
-    return value.py_func if isinstance(value, JitFunction) else None
 
 
 def _evaluated(note: str, names: dict[str, Any]) -> Any:

@@ -35,11 +35,11 @@ from gpucodegen.python.arrays import (
     may_share,
     stretched,
 )
-from gpucodegen.python.elementwise import NoRow, apply
+from gpucodegen.python.elementwise import NoRow, apply, kinds_of
 from gpucodegen.python.nests import counted, nest
 from gpucodegen.python.reductions import SUM, Reduction
 from gpucodegen.python.scalars import Scalar, chosen, compared, convert, known
-from gpucodegen.python.types import Kind, dtype_of
+from gpucodegen.python.types import Kind, category, dtype_of
 
 Places = Sequence[Scalar]
 Visit = Callable[[OperationList, Places, Places], None]
@@ -217,10 +217,24 @@ def applied(ufunc: np.ufunc, values: Sequence[Any]) -> Any:
     """An elementwise function of elements of one mask and of numbers; else None."""
     masks = [v.mask for v in values if isinstance(v, Selected)]
     others = [v for v in values if not isinstance(v, Selected | Scalar)]
-    if others or len({m.text for m in masks}) > 1 or ufunc is np.power:
+    if others or len({m.text for m in masks}) > 1 or _may_refuse(ufunc, values):
         return None
     inner = [v.whole if isinstance(v, Selected) else v for v in values]
     return Selected(masks[0], mapped(ufunc, inner))
+
+
+def _may_refuse(ufunc: np.ufunc, values: Sequence[Any]) -> bool:
+    """Whether elements that the mask leaves out could end the call: integer powers."""
+    if ufunc is not np.power:
+        return False
+    kinds, _ = kinds_of(ufunc, [v.kind for v in values])
+    exponent = values[1]
+    is_natural = (
+        isinstance(exponent, Scalar)
+        and exponent.value is None
+        and exponent.constant.real >= 0
+    )
+    return category(kinds[1]) == "i" and not is_natural
 
 
 def settled(b: OperationList, value: Any) -> Any:

@@ -6,9 +6,11 @@ import ast
 import builtins
 import inspect
 import linecache
+import sys
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 from gpucodegen import errors
@@ -67,6 +69,26 @@ def names_of(function: Any) -> dict[str, Any]:
     """Globals, closure variables and builtins visible in the function."""
     found = inspect.getclosurevars(function)
     return {**vars(builtins), **function.__globals__, **found.nonlocals}
+
+
+def compiled_from(value: object) -> Callable[..., Any] | None:
+    """The function to compile where compiled code calls ``value``; None for others.
+
+    That of a `jit` function, or one made by a ``def`` of the user's.  The source of a
+    wrapper (``functools.wraps``) would be that of the wrapped function.
+    """
+    function: Any = value
+    if hasattr(value, "py_func") and hasattr(value, "parameters"):
+        return function.py_func
+    if not isinstance(value, FunctionType) or hasattr(value, "__wrapped__"):
+        return None
+    package = (value.__module__ or "").partition(".")[0]
+    is_lambda = value.__name__ == "<lambda>"
+    return None if is_lambda or package in _PACKAGES else function
+
+
+_PACKAGES = frozenset({"numpy", "gpucodegen", *sys.stdlib_module_names} - {"builtins"})
+"""Packages whose functions are no user's; ``exec`` makes functions of ``builtins``."""
 
 
 def _definition(text: str, name: str) -> ast.FunctionDef:

@@ -3,7 +3,7 @@
 A translation follows from the function's text and place in its file, the argument
 types, this package, and the global names that the function mentions.  `key_of` digests
 all of them; a function that mentions a name whose value could change without a trace
-(an array, a module other than NumPy's and Python's, a function that is not compiled)
+(an array, a module other than NumPy's and Python's, a wrapper of a function)
 has no key and is translated in every process.
 """
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from gpucodegen.program_text import Source
 from gpucodegen.python.results import ArrayResult, Given, Made, Result, is_tuple
-from gpucodegen.python.source import block_of, names_of
+from gpucodegen.python.source import block_of, compiled_from, names_of
 from gpucodegen.python.types import Truth
 from gpucodegen.runtime.storage import cache, records
 
@@ -35,26 +35,17 @@ class _NotData(Exception):
     """A name has a value of which no key can be made."""
 
 
-def key_of(
-    function: Callable[..., Any],
-    types: Sequence[ArgumentType],
-    of_compiled: Callable[[object], Callable[..., Any] | None],
-) -> str | None:
-    """The key of a translation; None if there is none.
-
-    ``of_compiled``: the Python function of one that is compiled when it is called.
-    """
+def key_of(function: Callable[..., Any], types: Sequence[ArgumentType]) -> str | None:
+    """The key of a translation; None if there is none."""
     try:
-        parts = _parts(function, of_compiled, set())
+        parts = _parts(function, set())
     except (_NotData, OSError, TypeError):
         return None
     versions = sys.version_info[:2], np.__version__, cache.sources_digest()
     return cache.digest(parts, [repr(t) for t in types], versions)
 
 
-def _parts(
-    function: Any, of_compiled: Callable[[object], Any], seen: set[Any]
-) -> tuple[object, ...]:
+def _parts(function: Any, seen: set[Any]) -> tuple[object, ...]:
     """All that decides over a function's translation, but for the types."""
     if function in seen:
         return ("a function around it",)
@@ -66,9 +57,9 @@ def _parts(
     named: dict[str, Any] = function.__kwdefaults__ or {}
 
     def part(value: object) -> object:
-        callee = of_compiled(value)
+        callee = compiled_from(value)
         if callee is not None:
-            return _parts(callee, of_compiled, seen)
+            return _parts(callee, seen)
         return _fingerprint(value)
 
     return (

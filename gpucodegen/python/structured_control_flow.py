@@ -17,8 +17,8 @@ RESULT = "return"
 UNSET_NAME = "unset."
 """The name of the value that a result has before a loop returns it."""
 
-LENGTH, RANGE = "len.", "range."
-"""Names of the functions ``len`` and ``range`` that no variable can hide."""
+LENGTH, RANGE, RESHAPED = "len.", "range.", "reshaped."
+"""Names of ``len``, ``range`` and `reshaped_in_place` that no variable can hide."""
 
 Refuse = Callable[[ast.AST, str, str], Exception]
 Block = list[ast.stmt]
@@ -68,6 +68,12 @@ class Structured:
                 made += self._sunk(self._over_elements(node), in_loop=in_loop)
             elif isinstance(node, ast.For | ast.While):
                 made += self._loop(node)
+            elif isinstance(node, ast.Assign) and any(
+                map(_reshaped_name, node.targets)
+            ):
+                made += self._reshaped(node)
+            elif isinstance(node, ast.Assign):
+                made.append(_branched(node))
             else:
                 made.append(node)
         return made
@@ -135,13 +141,28 @@ class Structured:
         found = ast.copy_location(made, node)
         return [_assigned(node, array, node.iter), ast.fix_missing_locations(found)]
 
+    def _reshaped(self, node: ast.Assign) -> Block:
+        """``a.shape = shape`` as an assignment to ``a``."""
+        self.flags += 1
+        shape = f"shape.{self.flags}"
+        made: Block = [_assigned(node, shape, node.value)]
+        for target in node.targets:
+            value, array = _name(node, shape), _reshaped_name(target)
+            if array is None:
+                made.append(_assigned(node, target, value))
+            else:
+                given = [_name(target, array.id), value]
+                view = ast.Call(_name(target, RESHAPED), given, [])
+                made.append(_assigned(node, array.id, view))
+        return made
+
     def _jump(self, node: ast.stmt, in_loop: bool, flag: str) -> Block:
         if isinstance(node, ast.Return):
             if in_loop:
                 hint = "Assign the result to a variable, and `break`"
                 raise self.refuse(node, "`return` inside of a loop", hint)
             value = node.value or ast.copy_location(ast.Constant(None), node)
-            return [_assigned(node, RESULT, value)]
+            return [_branched(_assigned(node, RESULT, value))]
         if isinstance(node, ast.Break):
             stop = ast.copy_location(ast.Constant(False), node)
             return [_assigned(node, flag, stop)]
@@ -240,7 +261,25 @@ def _unset(place: ast.stmt, like: ast.expr | None) -> ast.expr:
     return ast.Tuple([_unset(place, part) for part in like.elts], ast.Load())
 
 
-def _assigned(place: ast.stmt, target: str | ast.expr, value: ast.expr) -> ast.stmt:
+def _reshaped_name(target: ast.expr) -> ast.Name | None:
+    """The variable whose shape a target is."""
+    is_shape = isinstance(target, ast.Attribute) and target.attr == "shape"
+    return target.value if is_shape and isinstance(target.value, ast.Name) else None
+
+
+def _branched(node: ast.Assign) -> ast.stmt:
+    """``x = a if test else b`` as a branch, whose arms may be arrays."""
+    target, *others = node.targets
+    chosen = node.value
+    if others or not (isinstance(target, ast.Name) and isinstance(chosen, ast.IfExp)):
+        return node
+    arms = (
+        [_branched(_assigned(node, target.id, v))] for v in (chosen.body, chosen.orelse)
+    )
+    return ast.copy_location(ast.If(chosen.test, *arms), node)
+
+
+def _assigned(place: ast.stmt, target: str | ast.expr, value: ast.expr) -> ast.Assign:
     to = ast.Name(target, ast.Store()) if isinstance(target, str) else target
     made = ast.copy_location(ast.Assign([to], value), place)
     return ast.fix_missing_locations(made)

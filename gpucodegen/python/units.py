@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from gpucodegen import errors
 from gpucodegen.dialects import func
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function
@@ -23,8 +24,16 @@ from gpucodegen.ir.operation import (
 from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python.arrays import Lazy, View, assign, in_memory
 from gpucodegen.python.block_arguments import UNSET, Liveness, captured, extent_of
-from gpucodegen.python.context import Arguments, Bound, Closure, Context, frozen
+from gpucodegen.python.context import (
+    Arguments,
+    Bound,
+    Callee,
+    Closure,
+    Context,
+    frozen,
+)
 from gpucodegen.python.expressions import evaluate
+from gpucodegen.python.functions.shapes import reshaped_in_place
 from gpucodegen.python.iterables import length
 from gpucodegen.python.results import (
     ArrayResult,
@@ -35,10 +44,10 @@ from gpucodegen.python.results import (
     rebuilt,
 )
 from gpucodegen.python.scalars import Scalar
-from gpucodegen.python.source import names_of, read
 from gpucodegen.python.statements import Statements, kept
 from gpucodegen.python.structured_control_flow import (
     LENGTH,
+    RESHAPED,
     RESULT,
     UNSET_NAME,
     Structured,
@@ -61,13 +70,17 @@ class Unit:
         verify(module)
         return module
 
-    def function(self, function: Any, types: Sequence[ArgumentType]) -> Made:
+    def function(self, function: Callee, types: Sequence[ArgumentType]) -> Made:
         """A function for arguments of these types, translated once."""
         key = function, tuple(types)
         found = self.made.get(key)
         if found is None:
             self.made[key] = None  # while it is translated
-            found = self.made[key] = self._translated(function, types)
+            try:
+                found = self.made[key] = self._translated(function, types)
+            except errors.PythonError:
+                del self.made[key]
+                raise
         return found
 
     def _symbol(self, name: str) -> str:
@@ -75,7 +88,7 @@ class Unit:
         number = len(self.made)
         return name if name not in used else f"{name}_{number}"
 
-    def _translated(self, function: Any, types: Sequence[ArgumentType]) -> Made:
+    def _translated(self, function: Callee, types: Sequence[ArgumentType]) -> Made:
         top = len(self.made) == 1
         shared: set[object] = set()
         while True:
@@ -88,7 +101,7 @@ class Unit:
             if not found:
                 break
             shared |= found
-        symbol = self._symbol(function.py_func.__name__)
+        symbol = self._symbol(function.name)
         returned = [v.type for v in values]
         self.operations.append(
             func.func(
@@ -103,30 +116,30 @@ class Unit:
         return Made(symbol, described, tuple(returned))
 
     def _context(
-        self, function: Any, types: Sequence[ArgumentType]
+        self, function: Callee, types: Sequence[ArgumentType]
     ) -> tuple[Context, list[Value]]:
         """The context at the beginning of a function, and its MLIR arguments."""
-        source = read(function.py_func)
-        c = Context(source, names_of(function.py_func), self)
+        source, parameters = function.source, function.signature.parameters
+        c = Context(source, function.names, self)
         c.at(source.tree)
         arguments = [
             Value(
                 t.mlir if isinstance(t, ArrayType) else element(t), name, c.b.location
             )
-            for name, t in zip(function.parameters, types, strict=True)
+            for name, t in zip(parameters, types, strict=True)
             if not isinstance(t, Static)
         ]
         passed = iter(arguments)
-        for name, t in zip(function.parameters, types, strict=True):
+        for name, t in zip(parameters, types, strict=True):
             c.variables[name] = (
                 t.value if isinstance(t, Static) else argument(c.b, next(passed), t)
             )
         return c, arguments
 
     def call(
-        self, c: Context, node: ast.Call, callee: Any, arguments: list[Bound]
+        self, c: Context, node: ast.Call, callee: Callee, arguments: list[Bound]
     ) -> Bound:
-        """``func.call`` of another `jit` function."""
+        """``func.call`` of another function of Python."""
         values = [in_memory(c.b, a) if isinstance(a, Lazy) else a for a in arguments]
         types = [_type_of(v) for v in values]
         if any(t is None for t in types):  # tuples and functions
@@ -134,8 +147,14 @@ class Unit:
         key = callee, tuple(types)
         if key in self.made and self.made[key] is None:
             hint = "Write it as a loop"
-            raise c.refuse(node, f"the recursion of '{callee.__name__}'", hint)
-        made = self.function(callee, types)
+            raise c.refuse(node, f"the recursion of '{callee.name}'", hint)
+        try:
+            made = self.function(callee, types)
+        except errors.PythonError:
+            if not any(isinstance(a, Scalar) and a.value is None for a in arguments):
+                raise
+            # where the body needs constants, such as axes
+            return self.inline(c, node, callee.closure(), (arguments, {}))
         given_types = [t for t in types if not isinstance(t, Static)]
         values = [v for v in values if isinstance(v, Scalar | View)]
         pairs = zip(values, given_types, strict=True)
@@ -177,11 +196,8 @@ class Unit:
 
         Errors and operations of a body that is no user's belong to the call.
         """
-        try:
+        with c.signature_errors(node, callee):
             bound = callee.signature.bind(*given[0], **given[1])
-        except TypeError as problem:
-            hint = f"It takes {callee.name}{callee.signature}: {problem}"
-            raise c.refuse(node, f"these arguments of `{callee.name}`", hint) from None
         bound.apply_defaults()
         if self.depth == MOST_CALLS:
             raise c.refuse(
@@ -229,7 +245,7 @@ def _translate_body(c: Context, tree: ast.FunctionDef | ast.Lambda) -> Bound:
     live = Liveness(captured(body))
     live.before(body, frozenset([RESULT]))
     c.variables[RESULT] = None
-    c.variables |= {UNSET_NAME: UNSET, LENGTH: length}
+    c.variables |= {UNSET_NAME: UNSET, LENGTH: length, RESHAPED: reshaped_in_place}
     Statements(c, live).block(body)
     if RESULT not in c.variables:
         hint = "End every way through the function with `return` of a value"

@@ -67,6 +67,45 @@ def test_columns_become_rows_after_distribution():
     assert headers(text) == ["%j = 0 to 400", "%i = 0 to 300", "%j = 0 to 400"]
 
 
+def test_nests_inside_of_a_loop_that_stays_are_ordered():
+    """An allocation keeps the outer loop together."""
+    text = str(
+        apply(
+            "improve-locality",
+            """func.func @f(%A: memref<300x400xf64>, %s: memref<300x400xf64>) {
+  %zero = arith.constant 0.0 : f64
+  affine.for %k = 0 to 300 {
+    %t = memref.alloc() : memref<400xf64>
+    affine.for %j = 0 to 400 {
+      affine.store %zero, %t[%j] : memref<400xf64>
+    }
+    affine.for %j = 0 to 400 {
+      affine.for %i = 0 to 300 {
+        %x = affine.load %A[%i, %j] : memref<300x400xf64>
+        %y = affine.load %t[%j] : memref<400xf64>
+        %z = arith.addf %y, %x : f64
+        affine.store %z, %t[%j] : memref<400xf64>
+      }
+    }
+    affine.for %j = 0 to 400 {
+      %x = affine.load %t[%j] : memref<400xf64>
+      affine.store %x, %s[%k, %j] : memref<300x400xf64>
+    }
+    memref.dealloc %t : memref<400xf64>
+  }
+  return
+}""",
+        )
+    )
+    assert headers(text) == [
+        "%k = 0 to 300",
+        "%j = 0 to 400",
+        "%i = 0 to 300",
+        "%j = 0 to 400",
+        "%j = 0 to 400",
+    ]
+
+
 def test_blocks_of_columns_stay_parallel():
     text = str(apply("improve-locality{threads=3}", COLUMN_SUMS))
     assert headers(text)[1:3] == ["%j_tile = 0 to 400 step 134", "%i = 0 to 300"]

@@ -1,4 +1,4 @@
-"""Views that split dimensions: affine where indices are proven to be in bounds."""
+"""Views that split or join dimensions: indices are checked in their own dimension."""
 
 from __future__ import annotations
 
@@ -69,3 +69,36 @@ def test_an_index_that_an_argument_gives_is_checked_in_the_kernel():
     given, result = np.arange(8, dtype=np.int32), np.zeros(4, np.int32)
     program.f(given, result, 1)
     np.testing.assert_array_equal(result, [1, 3, 5, 0])
+
+
+JOINED = """
+func.func @f(%A: memref<4x2xi32>, %B: memref<8xi32>, %C: memref<4xi32>, %n: index) {
+  %c = memref.collapse_shape %A [[0, 1]] : memref<4x2xi32> into memref<8xi32>
+  affine.for %i = 0 to 8 {
+    %x = affine.load %c[%i] : memref<8xi32>
+    affine.store %x, %B[%i] : memref<8xi32>
+  }
+  affine.for %i = 0 to 3 {
+    %x = affine.load %A[%i, INDEX] : memref<4x2xi32>
+    affine.store %x, %C[%i] : memref<4xi32>
+  }
+  return
+}
+"""
+
+
+@pytest.mark.cases("index", ["3", "%n"])
+@pytest.mark.cases("target", ["interp", "cpu", "sim"])
+def test_a_buffer_that_is_collapsed_elsewhere_keeps_its_dimensions(
+    index: str, target: str
+):
+    given = np.arange(8, dtype=np.int32).reshape(4, 2)
+    whole, column = np.zeros(8, np.int32), np.zeros(4, np.int32)
+    outside = (errors.OutOfBounds, errors.AccessOutOfBounds, errors.IndexOutOfBounds)
+    with pytest.raises(outside):
+        gcg.compile(JOINED.replace("INDEX", index), target=target).f(
+            given, whole, column, 3
+        )
+    gcg.compile(JOINED.replace("INDEX", "1"), target=target).f(given, whole, column, 0)
+    np.testing.assert_array_equal(whole, np.arange(8))
+    np.testing.assert_array_equal(column, [1, 3, 5, 0])

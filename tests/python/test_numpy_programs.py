@@ -309,6 +309,42 @@ CREATION: list[Program] = [
 STATEMENTS: list[Program] = [
     (
         """
+        def smallest(x, axis=0):
+            return x.min(axis=axis)
+        def f(x, n):
+            y = x + 1 if n > 2 else x[::-1] * 2
+            z = smallest(y) if n > 5 else smallest(y, axis=0) - smallest(x)
+            return y - z if n else y + z
+        """,
+        (numbers(3, 4), 3),
+    ),
+    (
+        """
+        def f(n):
+            x, y = np.mgrid[0:n, 0:3]
+            total = x + 2.5 * y
+            x.shape = y.shape = total.shape = n * 3
+            for k in range(2):
+                x[k] += y[k + 1]
+            total.shape = (3, n)
+            return x, y, total
+        """,
+        (4,),
+    ),
+    (
+        """
+        def f(z, x, i):
+            m = x > 0
+            x[m] = x[m] ** -1.5
+            z[m] = z[m] ** 2 + 1j * x[m]
+            i[i > 3] = i[i > 3] ** 3
+            i[i < 3] **= 2
+            return z, x, i
+        """,
+        (numbers(3, 5, dtype="c16"), numbers(3, 5), numbers(9, dtype="i8")),
+    ),
+    (
+        """
         def f(x, t):
             for i in range(x.shape[0]):
                 for j in range(x.shape[1]):

@@ -13,9 +13,15 @@ import gpucodegen as gcg
 from gpucodegen import errors
 
 VECTOR, MATRIX = np.ones(4), np.ones((2, 3))
-PREFIX = (
-    "import math\nimport numpy as np\nBIG = np.ones(3)\ndef helper(x):\n    return x\n"
-)
+PREFIX = """import functools, math
+import numpy as np
+BIG = np.ones(3)
+@functools.wraps(abs)
+def wrapper(x):
+    return x
+def helper(x):
+    return x
+"""
 
 REFUSED: list[tuple[str, tuple[Any, ...], int, str, str]] = [
     ("def f(x):\n    return [v for v in x]", (VECTOR,), 2, "ListComp", "numpy.empty"),
@@ -63,7 +69,9 @@ REFUSED: list[tuple[str, tuple[Any, ...], int, str, str]] = [
     ("def f(x):\n    import math\n    return x", (1,), 2, "import", "top of the file"),
     ("def f(x):\n    print(np.float32)", (1,), 2, "`print`", "texts"),
     ("def f(x):\n    return sum(x)", (VECTOR,), 2, "`sum`", "numpy.sum"),
-    ("def f(x):\n    return helper(x)", (1,), 2, "`helper`", "gpucodegen.jit"),
+    ("def f(x):\n    return wrapper(x)", (1,), 2, "`wrapper`", "loops"),
+    ("def f(x):\n    return helper(x, 2)", (1,), 2, "of `helper`", "takes helper(x)"),
+    ("def f(x):\n    x.shape = 4, 1", (VECTOR,), 2, "shape of an argument", ".reshape"),
     ("def f(x):\n    return np.linalg.lstsq(x)", (MATRIX,), 2, "lstsq", "missing"),
     ("def f(x):\n    return np.linalg.inv(x)", (VECTOR,), 2, "linalg", "at least two"),
     ("def f(x):\n    return x + BIG", (VECTOR,), 2, "'BIG'", "as an argument"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import subprocess
 import sys
@@ -14,7 +15,6 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
-from gpucodegen.python.function import JitFunction
 from gpucodegen.python.results import ArrayResult, Given, Made
 from gpucodegen.python.stored_translations import keep, key_of, recalled, translated
 from gpucodegen.python.types import Truth
@@ -112,6 +112,15 @@ def calls_plain(x: Any) -> Any:
     return plain(x)
 
 
+@functools.wraps(plain)
+def wrapper(x: Any) -> Any:
+    return plain(x) + 1
+
+
+def calls_wrapper(x: Any) -> Any:
+    return wrapper(x)
+
+
 def enclosed(n: Any) -> Callable[..., Any]:
     return lambda x: x + n
 
@@ -121,13 +130,10 @@ def default(x: Any, n: Any = N) -> Any:
 
 
 def key(function: Callable[..., Any], *types: Any) -> str | None:
-    def inner(value: object) -> Callable[..., Any] | None:
-        return value.py_func if isinstance(value, JitFunction) else None
-
-    return key_of(function, types or (float,), inner)
+    return key_of(function, types or (float,))
 
 
-@pytest.mark.parametrize("function", [reads_a_number, calls_compiled])
+@pytest.mark.parametrize("function", [reads_a_number, calls_compiled, calls_plain])
 def test_a_number_belongs_to_the_key(
     function: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -141,7 +147,7 @@ def test_a_number_belongs_to_the_key(
     assert key(function) not in (None, before)
 
 
-@pytest.mark.parametrize("function", [reads_an_array, reads_an_object, calls_plain])
+@pytest.mark.parametrize("function", [reads_an_array, reads_an_object, calls_wrapper])
 def test_what_may_change_without_a_trace_has_no_key(
     function: Callable[..., Any],
 ) -> None:

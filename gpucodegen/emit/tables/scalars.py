@@ -84,7 +84,7 @@ INTRINSICS = frozenset(
 ).union(*map(math.names, (math.INSTRUCTIONS, math.POLYNOMIALS, math.LIBRARY)))
 EXACT = frozenset(
     "arith.maximumf arith.minimumf arith.maxnumf arith.minnumf "
-    "arith.maximumnumf arith.minimumnumf math.absf".split()
+    "arith.maximumnumf arith.minimumnumf arith.select math.absf".split()
 )
 """Operations whose result needs no rounding in the operands' type."""
 EXACT_IN_HALVES = EXACT | frozenset(
@@ -151,8 +151,13 @@ def intrinsic(e: Emitter, op: Operation) -> None:
 
 
 def _within_type(e: Emitter, op: Operation, text: Text) -> Text:
-    """A result of narrow floats, rounded if the operation may leave their type."""
+    """A result of narrow floats, rounded if the operation may leave their type.
+
+    An index is an ``int`` on the host, whose buffers add it to addresses.
+    """
     kind = kind_of(e, op, op.result)
+    if kind == "index" and kind in e.spelling.wrapped:
+        return call("int", text)
     exact = EXACT if kind in SMALL else EXACT_IN_HALVES
     return rounded(e, text, kind) if kind in NARROW and op.name not in exact else text
 
@@ -200,7 +205,7 @@ def select(e: Emitter, op: Operation) -> None:
         e.define(op.result, Text(f"{true} if {e.text(condition)} else {false}"))
         return
     arguments = [e.text(condition), *(e.typed(value) for value in values)]
-    e.define(op.result, call(e.use("select"), *arguments))
+    e.define(op.result, _within_type(e, op, call(e.use("select"), *arguments)))
 
 
 def clamp(e: Emitter, op: Operation) -> None:

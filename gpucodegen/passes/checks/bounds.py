@@ -431,7 +431,7 @@ class CheckBounds(ModulePass):
                 from gpucodegen.passes.checks.access_checks import with_metadata
 
                 op = given = with_metadata(given)
-            lifted = lift_function(given, surroundings.without_aliases())
+            lifted = lift_function(given, surroundings.for_bounds())
             built = model(lifted.scop)
             found = unguarded = suspects(built)
             if self.guard and found:

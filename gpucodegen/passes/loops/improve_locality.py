@@ -8,7 +8,8 @@ After McKinley, Carr and Tseng ("Improving data locality with loop transformatio
    unless they are one row with the inner loop.  An imperfect nest is distributed first
    if a part of it gains, and values that loops along columns carry go to memory
    (`array_privatization`).  If the outermost loop becomes sequential, blocks of the
-   parallel one run outside, one per thread.
+   parallel one run outside, one per thread.  Where nothing gains, the nests inside are
+   ordered for themselves.
 2. Adjacent nests that sweep over one array are fused as far as parallel loops stay
    parallel.  Innermost loops are fused only if they are parallel, since they are
    vectorized, which a sum next to them would prevent.
@@ -148,6 +149,15 @@ def _transposing(
     return tuple(order[at] for at in (*range(first), *out, *rest))
 
 
+def _is_loop(op: Operation) -> bool:
+    return op.name == FOR
+
+
+def _within(op: Operation) -> Iterator[Operation]:
+    """The operations of its regions."""
+    return (inner for inner in op.walk() if inner is not op)
+
+
 def _is_short(op: Operation) -> bool:
     axis = axis_of(op)
     return axis is not None and axis.extent < SHORTEST
@@ -182,7 +192,7 @@ class Block:
         spans: dict[Operation, Span] = {}
         for at, op in enumerate(operations):
             if op.name != FOR:
-                current.append(op)
+                current.append(self.inside(op, operations[:at]))
                 continue
             number = next(self.numbers)
             made = self._ordered(op, operations[:at], number)
@@ -278,9 +288,28 @@ class Block:
             return [op]
         parts = distribute(op, analysis)
         better = [self._reordered(part, before) for part in parts]
-        if not any(better):
-            return [op]
-        return [new or old for new, old in zip(better, parts, strict=True)]
+        if any(better):
+            return [new or old for new, old in zip(better, parts, strict=True)]
+        chain = chain_of(op)
+        threads = 1 if any(map(analysis.is_parallel, chain)) else self.threads
+        return [replace(self, threads=threads).inside(op, before)]
+
+    def inside(self, op: Operation, before: Sequence[Operation]) -> Operation:
+        """An operation with the nests of its regions in their best orders."""
+
+        def improved(operations: Sequence[Operation]) -> list[Operation]:
+            made: list[Operation] = []
+            for at, inner in enumerate(operations):
+                context = (*before, *operations[:at])
+                if inner.name == FOR and any(map(_is_loop, _within(inner))):
+                    made += self._nest(inner, context)
+                else:
+                    made.append(self.inside(inner, context))
+            return made
+
+        nests = (o for o in _within(op) if _is_loop(o))
+        has_nests = any(any(map(_is_loop, _within(o))) for o in nests)
+        return with_blocks(op, improved) if has_nests else op
 
     def _reordered(
         self, op: Operation, before: Sequence[Operation]

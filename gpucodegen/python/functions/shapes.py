@@ -78,6 +78,19 @@ def _reshaped(c: Context, node: ast.AST, array: Bound, *shape: Bound) -> Bound:
     return of_shape(c.b, view, extents)
 
 
+def reshaped_in_place(c: Context, node: ast.AST, array: Bound, shape: Bound) -> Bound:
+    """``a.shape = shape``: the view that the only name of an array gets."""
+    given = array_given(c, node, array)
+    named = [name for name, value in c.variables.items() if value is given]
+    arguments = {a.arg for a in ast.walk(c.source.tree) if isinstance(a, ast.arg)}
+    is_seen = len(named) != 1 or not arguments.isdisjoint(named)
+    if is_seen or not isinstance(given, View) or not given.is_contiguous:
+        hint = "Assign the result of .reshape to a name"
+        what = "another shape of an argument, of a part or of an array of two names"
+        raise c.refuse(node, what, hint)
+    return _reshaped(c, node, given, shape)
+
+
 def _longer(extents: Extents) -> list[int]:
     """The dimensions whose extent is not certainly 1."""
     return [d for d, extent in enumerate(extents) if extent.mixed() != 1]
@@ -423,6 +436,7 @@ def _unchanged(c: Context, node: ast.AST, value: Bound, dtype: Bound = None) -> 
 
 FUNCTIONS: dict[Any, Rule] = {
     np.reshape: _reshaped,
+    reshaped_in_place: reshaped_in_place,
     np.ravel: raveled,
     flattened: flattened,
     np.squeeze: _squeezed,

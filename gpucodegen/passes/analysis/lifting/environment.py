@@ -255,6 +255,7 @@ class Environment:
     parameters: dict[Value, str] = field(default_factory=dict[Value, str])
     arrays: dict[Value, Array] = field(default_factory=dict[Value, Array])
     views: dict[Value, View] = field(default_factory=dict[Value, View])
+    collapses: bool = True
     collapsed: dict[Value, Value] = field(default_factory=dict[Value, Value])
     """Buffers that are modelled as views of their own collapsed views."""
     extents: dict[tuple[Value, int], str] = field(

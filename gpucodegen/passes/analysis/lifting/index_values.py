@@ -96,6 +96,8 @@ def _is_shown_collapsed(
 
     An index of the buffer is an affine one of the view, but not the other way round.
     """
+    if not env.collapses:
+        return False
     shown, groups = _collapsed(op, definitions)
     base, view = _turned_back(shown, env, definitions), op.results[0]
     ty = base.type
@@ -112,7 +114,7 @@ def _is_shown_collapsed(
     if base in env.views or base in env.arrays:
         return False
     env.collapsed[base] = view
-    env.views[base] = View(view, groups=extents)
+    env.views[base] = View(view, groups=extents, within=True)
     return True
 
 
@@ -164,10 +166,10 @@ def _show_again(
     if joined != shown:
         array = view if joined == extents else _array(base, joined)
         env.collapsed[base] = array
-        env.views[known] = View(array, groups=_within(joined, shown))
-        env.views[base] = View(array, groups=joined)
+        env.views[known] = View(array, groups=_within(joined, shown), within=True)
+        env.views[base] = View(array, groups=joined, within=True)
     if array is not view:
-        env.views[view] = View(array, groups=_within(joined, extents))
+        env.views[view] = View(array, groups=_within(joined, extents), within=True)
 
 
 def _array(base: Value, groups: tuple[Extents, ...]) -> Value:

@@ -51,12 +51,14 @@ class Surroundings:
 
     ``functions`` by name: a call of any other may touch all its operands.  ``aliases``:
     which memrefs of all functions may overlap.  ``maps``: the buffers that the tensor
-    maps of kernels describe, if known.
+    maps of kernels describe, if known.  ``collapses``: a buffer that is collapsed
+    somewhere is modelled by its collapsed view, which has more affine indices.
     """
 
     functions: Mapping[str, Operation] = field(default_factory=dict[str, Operation])
     aliases: Aliases = field(default_factory=Aliases)
     maps: Described = field(default_factory=Described)
+    collapses: bool = True
 
     @staticmethod
     def of(module: Module) -> Surroundings:
@@ -73,9 +75,9 @@ class Surroundings:
             described(module.walk()),
         )
 
-    def without_aliases(self) -> Surroundings:
-        """The same module with all buffers taken as disjoint."""
-        return Surroundings(self.functions)
+    def for_bounds(self) -> Surroundings:
+        """The module with disjoint buffers, each with the dimensions of its type."""
+        return Surroundings(self.functions, collapses=False)
 
 
 @dataclass(slots=True)
@@ -190,6 +192,7 @@ class LiftingWalk(ABC):
         """Share use counts with the registers; a proof trusts indices, not loops."""
         self.registers = Registers(self.definitions, self.uses)
         self.env.trusts_indices = not self.trust_parallel
+        self.env.collapses = self.surroundings.collapses
         self.env.definitions = self.definitions
 
     @abstractmethod
