@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen.kernels.elements import Element
@@ -16,10 +16,16 @@ Labels = tuple[Label, ...]
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A buffer and the names of its axes."""
+    """A buffer and the names of its axes.
+
+    ``steps``: where an axis is not swept over whole, its step and its first index.
+    """
 
     memref: Memref
     labels: Labels
+    steps: Mapping[Label, tuple[int, int]] = field(
+        default_factory=dict[Label, "tuple[int, int]"]
+    )
 
 
 @dataclass(slots=True)
@@ -79,5 +85,19 @@ class Contraction:
 
 def placed(factor: Factor, loops: Sequence[Label]) -> Operand:
     """The indexing of a buffer in a nest over these axes."""
-    at = [f"d{loops.index(label)}" if label else "0" for label in factor.labels]
+    at = [
+        stepped(f"d{loops.index(label)}", *factor.steps.get(label, (1, 0)))
+        if label
+        else "0"
+        for label in factor.labels
+    ]
     return Operand(factor.memref, at)
+
+
+def stepped(index: str, step: int, first: int) -> str:
+    """An affine expression of an index.
+
+    >>> stepped("d0", 1, 0), stepped("d1", 2, 3)
+    ('d0', 'd1 * 2 + 3')
+    """
+    return index if (step, first) == (1, 0) else f"{index} * {step} + {first}"

@@ -216,7 +216,7 @@ def _prepare(
         text = image_text(layout, element, window, border)
         return Recipe(text, shape, element.numpy)
     form = Form(name, layout, element, texts.Groups(groups, taken, made))
-    text = form.write(window, rest, after, border, (1,) * sides)
+    text = form.write(window, rest, after, border)
     return form.recipe(text, arrays, shape)
 
 

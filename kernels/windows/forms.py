@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 
+from gpucodegen.dialects.shared.window_phases import Phase
 from gpucodegen.kernels.arrays import Memory, require_rank, require_shape
 from gpucodegen.kernels.calls import Recipe, View
 from gpucodegen.kernels.elements import Element
@@ -12,7 +14,7 @@ from gpucodegen.kernels.function_text import Memref, Text
 from gpucodegen.kernels.products.matmul import Epilogue, one_element
 from gpucodegen.kernels.products.texts import Contraction, Factor
 from gpucodegen.kernels.windows import texts
-from gpucodegen.kernels.windows.geometry import Layout, Sizes, SlidingWindow, Widths
+from gpucodegen.kernels.windows.geometry import Layout, SlidingWindow, Widths
 
 
 def checked(name: str, arrays: tuple[Memory, ...], layout: Layout) -> Element:
@@ -43,16 +45,18 @@ class Form:
         rest: Sequence[Memory],
         after: Epilogue,
         border: Widths,
-        steps: Sizes,
+        sides: Sequence[Sequence[Phase]] = (),
     ) -> Text:
-        """Write the text; images are dilated and padded first."""
+        """Write the text; images are padded first.
+
+        ``sides``: the phases of a dilated image, if it is one.
+        """
         text, layout, groups = Text(name=self.name), self.layout, self.groups
         names = layout.names("n", "c", [f"s{n}" for n in range(layout.sides)])
         names = texts.replaced(names, layout.channels, [*groups.sources])
         image = text.array("image", self.element, len(names))
         axes = [names.index(f"s{n}") for n in range(layout.sides)]
-        if any(map(any, border)) or any(step > 1 for step in steps):
-            image = texts.spaced(text, image, axes, steps, border, 0)
+        image = texts.padded(text, image, axes, border, 0)
         filters = self._filters(text, window)
         made = Contraction(text)
         more: list[Factor] = []
@@ -62,14 +66,24 @@ class Form:
             more.append(made.factor("bias", self.element, tuple(groups.results)))
         labels = layout.names("n", "f", [f"o{n}" for n in range(layout.sides)])
         labels = texts.replaced(labels, layout.channels, [*groups.results])
+        every = tuple(labels)
         out = text.array("out", self.element, len(labels))
         summed = self.element.summed
         is_plain = after == Epilogue() and self.element.mlir == summed.mlir
-        sums = out if is_plain else text.alloc(summed, text.dims(out))
-        texts.convolve(text, image, filters, sums, layout, window, groups)
-        if not is_plain:
-            every = tuple(labels)
-            after.apply(made, Factor(sums, every), more, Factor(out, every))
+        for chosen in product(*sides):
+            steps = {f"o{n}": (p.period, p.first) for n, p in enumerate(chosen)}
+            is_whole = all(step == (1, 0) for step in steps.values())
+            extents = text.dims(out)
+            for n, phase in enumerate(chosen if not is_whole else ()):
+                at = labels.index(f"o{n}")
+                extents[at] = _count(text, extents[at], phase)
+            is_result = is_plain and is_whole
+            sums = out if is_result else text.alloc(summed, extents)
+            own, places = _part(window, border, chosen)
+            texts.convolve(text, image, filters, sums, layout, own, groups, places)
+            if not is_result:
+                into = Factor(out, every, steps)
+                after.apply(made, Factor(sums, every), more, into)
         return text
 
     def _filters(self, text: Text, window: SlidingWindow) -> Memref:
@@ -125,6 +139,31 @@ class Form:
         ]
         inside = tuple(texts.replaced(shape, layout.channels, results))
         return Recipe(text, shape, self.element.numpy, views=views, inside=inside)
+
+
+def _part(
+    window: SlidingWindow, border: Widths, chosen: Sequence[Phase]
+) -> tuple[SlidingWindow, list[texts.Place]]:
+    """The window of some phases, and where it begins."""
+    if not chosen:
+        return window, []
+    taps = tuple(p.taps for p in chosen)
+    strides, dilations = (
+        tuple(p.stride for p in chosen),
+        tuple(p.dilation for p in chosen),
+    )
+    places = [
+        texts.Place(low - p.low, p.tap, p.tap_step)
+        for (low, _), p in zip(border, chosen, strict=True)
+    ]
+    return SlidingWindow(taps, strides, dilations), places
+
+
+def _count(text: Text, extent: str, phase: Phase) -> str:
+    """The number of outputs of a phase among ``extent``."""
+    more = phase.period - 1 - phase.first
+    map_ = f"affine_map<(d0) -> ((d0 + {more}) floordiv {phase.period})>"
+    return text.once(f"affine.apply {map_}({extent})")
 
 
 def _reshaped(shape: Sequence[int]) -> View:

@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from gpucodegen.kernels.elements import I64, INDEX
 from gpucodegen.kernels.function_text import Memref, Operand, Text
+from gpucodegen.kernels.products.texts import stepped
 from gpucodegen.kernels.scalar_text import Value
 from gpucodegen.kernels.windows.geometry import Layout, Sizes, SlidingWindow, Widths
 
@@ -28,25 +29,12 @@ def padded(
     """An image padded with one number; itself without padding."""
     if not any(map(any, widths)):
         return image
-    return spaced(text, image, axes, (1,) * len(widths), widths, first)
-
-
-def spaced(
-    text: Text,
-    image: Memref,
-    axes: Sequence[int],
-    steps: Sizes,
-    widths: Widths,
-    first: complex,
-) -> Memref:
-    """An image dilated by ``steps`` and padded."""
     extents = text.dims(image)
-    for axis, step, (low, high) in zip(axes, steps, widths, strict=True):
-        extents[axis] = shifted(text, extents[axis], step, low + high - step + 1)
+    for axis, (low, high) in zip(axes, widths, strict=True):
+        extents[axis] = shifted(text, extents[axis], 1, low + high)
     made = text.alloc(image.element, extents)
     text.fill(made, text.constant(first, image.element))
-    sides = dict(zip(axes, zip(steps, widths, strict=True), strict=True))
-    _copy(text, image, made, sides, [])
+    _copy(text, image, made, {a: low for a, (low, _) in zip(axes, widths, strict=True)}, [])
     return made
 
 
@@ -54,17 +42,17 @@ def _copy(
     text: Text,
     image: Memref,
     made: Memref,
-    sides: dict[int, tuple[int, tuple[int, int]]],
+    lows: dict[int, int],
     places: list[str],
 ) -> None:
     axis = len(places)
     if axis < image.rank:
         with text.loop(0, text.dim(image, axis)) as index:
-            _copy(text, image, made, sides, [*places, index])
+            _copy(text, image, made, lows, [*places, index])
         return
     there = list(places)
-    for side, (step, (low, _)) in sides.items():
-        there[side] = f"{places[side]} * {step} + {low}"
+    for side, low in lows.items():
+        there[side] = f"{places[side]} + {low}"
     text.store(text.load(image, *places), made, *there)
 
 
@@ -100,6 +88,15 @@ class Groups:
         return {} if self.count > 1 and self.taken == 1 else {"c": self.taken}
 
 
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The first image element of a window along a side, and the taps it meets."""
+
+    image: int
+    tap: int
+    tap_step: int
+
+
 def replaced(items: Sequence[T], at: int, new: Sequence[T]) -> list[T]:
     """A sequence with an item replaced by several.
 
@@ -117,8 +114,12 @@ def convolve(
     layout: Layout,
     window: SlidingWindow,
     groups: Groups,
+    places: Sequence[Place] = (),
 ) -> None:
-    """Write the sums of windows times filters to ``into``."""
+    """Write the sums of windows times filters to ``into``.
+
+    ``places``: where the window begins in image and filters, side by side.
+    """
     sides = range(layout.sides)
     outs, taps = [f"o{n}" for n in sides], [f"k{n}" for n in sides]
     made = [*groups.results]
@@ -126,22 +127,34 @@ def convolve(
     summed = [*taps, *groups.terms]
     loops = {name: f"d{n}" for n, name in enumerate([*kept, *summed])}
     moved = [under(loops, window, n) for n in sides]
+    tapped = [loops[tap] for tap in taps]
+    inputs = list[Operand]()
+    if places:
+        moved = [stepped(at, 1, p.image) for at, p in zip(moved, places, strict=True)]
+        tapped = [
+            stepped(tap, p.tap_step, p.tap)
+            for tap, p in zip(tapped, places, strict=True)
+        ]
+        extents = [text.constant(n, INDEX).name for n in window.extents]
+        counts = text.alloc(into.element, extents)  # never read: it tells the extents
+        inputs.append(Operand(counts, [loops[tap] for tap in taps]))
     taken = replaced(layout.names("n", "c", moved), layout.channels, [*groups.sources])
     weights = filter_axes(
-        layout, layout.filter_names("c", "f", taps), made, groups.terms
+        layout, layout.filter_names("c", "f", tapped), made, groups.terms
     )
 
     def at(names: Sequence[str]) -> list[str]:
         return [loops.get(name, name) for name in names]
 
-    def body(x: Value, w: Value, y: Value) -> Value:
+    def body(x: Value, w: Value, *others: Value) -> Value:
+        y = others[-1]
         factors = [text.cast(value, into.element) for value in (x, w)]
         return text.binary("add", y, text.total("mul", factors))
 
     text.fill(into, text.constant(0, into.element))
     text.generic(
         "p" * len(kept) + "r" * len(summed),
-        [Operand(image, at(taken)), Operand(filters, at(weights))],
+        [Operand(image, at(taken)), Operand(filters, at(weights)), *inputs],
         [Operand(into, at(kept))],
         body,
     )

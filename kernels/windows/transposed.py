@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, Unpack
 
 from gpucodegen import errors
+from gpucodegen.dialects.shared.window_phases import phases
 from gpucodegen.kernels.arrays import Memory
 from gpucodegen.kernels.calls import How, Kernel, Recipe, described
 from gpucodegen.kernels.products.matmul import Epilogue
@@ -100,7 +101,7 @@ def _prepare_transposed(
     *,
     sides: int,
 ) -> Recipe:
-    """Lower to a convolution of the dilated image with flipped filters."""
+    """Lower to convolutions with flipped filters, one for each phase of the strides."""
     name = f"conv_transpose{sides}d"
     layout = layout_of(wish, sides)
     steps = positive("strides", strides, sides)
@@ -123,7 +124,25 @@ def _prepare_transposed(
     shape = layout.result_shape(x.shape[0], groups * made, places)
     form = Form(name, layout, element, texts.Groups(groups, taken, made), turns=True)
     after = Epilogue(has_bias=bool(rest))
-    text = form.write(apart, rest, after, border, steps)
+    sides = [
+        [
+            *phases(
+                x.shape[axis],
+                apart.extents[side],
+                places[side],
+                stride=1,
+                dilation=gaps[side],
+                spacing=step,
+                low=border[side][0],
+            )
+        ]
+        for side, (axis, step) in enumerate(zip(layout.image, steps, strict=True))
+    ]
+    room = tuple(
+        (max([0, *(p.low for p in side)]), max([0, *(p.high for p in side)]))
+        for side in sides
+    )
+    text = form.write(apart, rest, after, room, sides)
     return form.recipe(text, arrays, shape)
 
 

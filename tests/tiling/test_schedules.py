@@ -165,6 +165,34 @@ def test_distances_like_extents_end(shift: int):
     check(scop, find_schedule(found), found, {})
 
 
+def sums_of_rows(first: int, last: int, extent: int) -> Scop:
+    """Sums of a part of each row and of the whole row, among copies."""
+    return nest(
+        f"""
+for i in 0..9
+  for j in 0..{extent}
+    C[i,j] = A[i,j]
+  for k in {first}..{last}
+    s[i] = s[i] C[i,k]
+  for l in 0..{extent}
+    A[i,l] = A[i,l] B[i,l]
+  for m in 0..{extent}
+    A[i,m] = C[i,m]
+  for n in 0..{extent}
+    s[i] = s[i] C[i,n]
+"""
+    )
+
+
+@pytest.mark.sampled(2)
+@pytest.mark.cases("part", [(30, 33, 40), (3, 9, 60), (11, 12, 100)])
+def test_sums_of_a_part_and_of_the_whole_end(part: tuple[int, int, int]):
+    """Distances between the sums range over the extent."""
+    scop = sums_of_rows(*part)
+    found = nest_of(scop)
+    check(scop, find_schedule(found), found, {})
+
+
 def test_statements_around_the_loops_of_others():
     band = find_band(nest_of(TRIANGULAR_SOLVE))
     if isinstance(band, SkewedBand):

@@ -27,6 +27,7 @@ from gpucodegen.dialects import affine
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.framework.registry import lookup
 from gpucodegen.dialects.gcg import Parts
+from gpucodegen.dialects.memref.layouts import strided_form
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.number_formats import NARROW
 from gpucodegen.ir.operation import Operation, Value, clone
@@ -510,9 +511,12 @@ def _inside(operand: Operand, axes: Sequence[Axis]) -> bool:
 def _vector_axis(axes: Sequence[Axis], result: Operand) -> Axis | None:
     """The axis of the last dimension of the result that is longer than one."""
     ty = result.memref.type
-    if not isinstance(ty, MemRefType) or ty.layout is not None or not ty.rank:
+    if not isinstance(ty, MemRefType) or not ty.rank:
         return None
     longer = (d for d, extent in enumerate(ty.shape) if extent != 1)
     last = max(longer, default=ty.rank - 1)
+    form = strided_form(ty)
+    if form is None or form.strides[last] != 1:
+        return None
     found = [axis for axis in axes if result.coefficient(last, axis) == 1]
     return found[0] if len(found) == 1 else None

@@ -231,13 +231,37 @@ def _spread_out(
     kept = tensor(counts, ty.element)
     part = part_of(b, x, firsts, (1,) * len(firsts), kept)
     starts = [a + f * s for a, f, s in zip(low, firsts, steps, strict=True)]
-    lists = {"offsets": starts, "sizes": counts, "strides": steps}
-    attributes: dict[str, Attribute] = {
-        f"static_{name}": DenseArrayAttr(I64, tuple(v)) for name, v in lists.items()
+    return inserted(b, part, filled(b, number, ty), starts, steps)
+
+
+def extracted(
+    b: Builder,
+    x: Value,
+    starts: Sequence[int],
+    sizes: Sequence[int],
+    steps: Sequence[int],
+) -> Value:
+    """``tensor.extract_slice``, which is no copy."""
+    attributes = _places(starts, sizes, steps, 1)
+    ty = tensor(sizes, element_type(x.type))
+    return b.add("tensor.extract_slice", (x,), [ty], attributes)[0]
+
+
+def inserted(
+    b: Builder, part: Value, whole: Value, starts: Sequence[int], steps: Sequence[int]
+) -> Value:
+    attributes = _places(starts, shape(part), steps, 2)
+    return b.add("tensor.insert_slice", (part, whole), [whole.type], attributes)[0]
+
+
+def _places(
+    starts: Sequence[int], sizes: Sequence[int], steps: Sequence[int], operands: int
+) -> dict[str, Attribute]:
+    lists = {"offsets": starts, "sizes": sizes, "strides": steps}
+    return {
+        **{f"static_{n}": DenseArrayAttr(I64, tuple(v)) for n, v in lists.items()},
+        "operandSegmentSizes": segment_counts(*(1,) * operands, 0, 0, 0),
     }
-    attributes["operandSegmentSizes"] = segment_counts(1, 1, 0, 0, 0)
-    around = filled(b, number, ty)
-    return b.add("tensor.insert_slice", (part, around), [ty], attributes)[0]
 
 
 MOVEMENT_RULES: dict[str, Rule] = {

@@ -8,15 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import product
 
 from gpucodegen.dialects.framework.declare import with_element
 from gpucodegen.dialects.linalg.named_definitions import numbers
+from gpucodegen.dialects.shared.window_phases import phases
 from gpucodegen.dialects.stablehlo.syntax import layouts, listed
 from gpucodegen.ir.affine import AffineExpr, Const, Dim
-from gpucodegen.ir.attributes import Attribute, DenseElementsAttr, number
+from gpucodegen.ir.attributes import (
+    Attribute,
+    DenseArrayAttr,
+    DenseElementsAttr,
+    number,
+)
 from gpucodegen.ir.number_formats import NARROW
 from gpucodegen.ir.operation import Block, Operation, Value
-from gpucodegen.ir.types import F32, TensorType, Type, element_type
+from gpucodegen.ir.types import F32, I64, TensorType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.stablehlo.expressions import TABLE, converted, kind_of
 from gpucodegen.passes.prepare.stablehlo.forms import (
@@ -24,6 +31,7 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
     REDUCTION,
     Rule,
     Scalars,
+    dims,
     empty,
     filled,
     generic,
@@ -32,7 +40,12 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
     shape,
     tensor,
 )
-from gpucodegen.passes.prepare.stablehlo.movement import padded
+from gpucodegen.passes.prepare.stablehlo.movement import (
+    extracted,
+    inserted,
+    padded,
+    part_of,
+)
 
 
 def multiply_add(b: Builder, elements: Sequence[Value]) -> Sequence[Value]:
@@ -146,6 +159,8 @@ def convolution(b: Builder, op: Operation) -> Sequence[Value]:
         raise refusal(op, "Group channels or images, not both", "batch_group_count")
     layout, taps, places = layouts(op.attributes["dimension_numbers"])
     windows = len(layout) - 2
+    if max(numbers(op, "lhs_dilation") or (1,)) > 1:
+        return [_of_dilated(b, op, layout, taps, places)]
     image = _with_room(b, op, image, layout)
     extents = dict(zip(taps, shape(kernel), strict=True))
     result_extents = dict(zip(places, shape(op.result), strict=True))
@@ -193,16 +208,108 @@ def convolution(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def _with_room(b: Builder, op: Operation, image: Value, layout: list[str]) -> Value:
-    """The padded image, with gaps where it is dilated."""
+    """The padded image."""
     windows = len(layout) - 2
     sides = numbers(op, "padding") or (0,) * (2 * windows)
-    gaps = numbers(op, "lhs_dilation") or (1,) * windows
-    low, high, between = ([0] * len(layout) for _ in range(3))
+    low, high = ([0] * len(layout) for _ in range(2))
     for n in range(windows):
         at = layout.index(str(n))
-        low[at], high[at], between[at] = sides[2 * n], sides[2 * n + 1], gaps[n] - 1
+        low[at], high[at] = sides[2 * n], sides[2 * n + 1]
     zero = scalar(b, 0, element_type(image.type))
-    return padded(b, image, zero, low, high, between)
+    return padded(b, image, zero, low, high)
+
+
+def _of_dilated(
+    b: Builder, op: Operation, layout: list[str], taps: list[str], places: list[str]
+) -> Value:
+    """A convolution of a dilated image, as ordinary ones by `window_phases`."""
+    image, kernel = op.operands
+    windows = len(layout) - 2
+    strides, dilations, spacings = (
+        numbers(op, name) or (1,) * windows
+        for name in ("window_strides", "rhs_dilation", "lhs_dilation")
+    )
+    before = numbers(op, "padding")[::2] or (0,) * windows
+    images, kernels, outputs = (
+        [shape(value)[names.index(str(n))] for n in range(windows)]
+        for value, names in ((image, layout), (kernel, taps), (op.result, places))
+    )
+    sides = [
+        [*phases(*extents, stride=s, dilation=d, spacing=g, low=low)]
+        for *extents, s, d, g, low in zip(
+            images, kernels, outputs, strides, dilations, spacings, before, strict=True
+        )
+    ]
+    met = [[phase for phase in side if phase.taps] for side in sides]
+    zero = scalar(b, 0, element_type(op.result.type))
+    whole = met == sides and isinstance(op.result.type, TensorType)
+    made = empty(b, op.result.type) if whole else filled(b, zero, op.result.type)
+    if not all(met):
+        return made
+    low, high = (
+        _each(layout, [max([0, *(getattr(p, end) for p in side)]) for side in met], 0)
+        for end in ("low", "high")
+    )
+    zero = scalar(b, 0, element_type(image.type))
+    room = padded(b, image, zero, low, high)
+    turned = numbers(op, "window_reversal") or (0,) * windows
+    for chosen in product(*met):
+        ends = zip(_each(layout, [p.low for p in chosen], 0), low, strict=True)
+        sizes = [n + p.low + p.high for n, p in zip(images, chosen, strict=True)]
+        seen = extracted(
+            b,
+            room,
+            [most - own for own, most in ends],
+            _over(layout, shape(image), sizes),
+            (1,) * len(layout),
+        )
+        firsts = [
+            n - 1 - p.tap - (p.taps - 1) * p.tap_step if t else p.tap
+            for n, t, p in zip(kernels, turned, chosen, strict=True)
+        ]
+        counts = _over(taps, shape(kernel), [p.taps for p in chosen])
+        steps = _each(taps, [p.tap_step for p in chosen], 1)
+        some = tensor(counts, element_type(kernel.type))
+        part = part_of(b, kernel, _each(taps, firsts, 0), steps, some)
+        extents = _over(places, shape(op.result), [p.count for p in chosen])
+        ty = tensor(extents, element_type(op.result.type))
+        lists = {
+            "window_strides": [p.stride for p in chosen],
+            "rhs_dilation": [p.dilation for p in chosen],
+            "lhs_dilation": [1] * windows,
+            "padding": [0] * (2 * windows),
+        }
+        own = {n: DenseArrayAttr(I64, tuple(v)) for n, v in lists.items()}
+        attributes = {**op.attributes, **own}
+        (sums,) = convolution(
+            b,
+            op.with_(
+                operands=(seen, part), results=(Value(ty),), attributes=attributes
+            ),
+        )
+        starts = _each(places, [p.first for p in chosen], 0)
+        periods = _each(places, [p.period for p in chosen], 1)
+        into = extracted(b, made, starts, extents, periods)
+        loops = [dims(range(len(places)))] * 2
+        kinds = [PARALLEL] * len(places)
+        (put,) = generic(b, [sums], [into], loops, kinds, lambda _, e: e[:1])
+        made = inserted(b, put, made, starts, periods)
+    return made
+
+
+def _each(names: Sequence[str], values: Sequence[int], other: int) -> list[int]:
+    """The values of the sides 0, 1, ... in the order of ``names``; else ``other``."""
+    return _over(names, [other] * len(names), values)
+
+
+def _over(
+    names: Sequence[str], extents: Sequence[int], values: Sequence[int]
+) -> list[int]:
+    """Extents with those of the sides 0, 1, ... replaced."""
+    found = [*extents]
+    for n, value in enumerate(values):
+        found[names.index(str(n))] = value
+    return found
 
 
 CONTRACTION_RULES: dict[str, Rule] = {
