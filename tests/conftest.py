@@ -251,7 +251,7 @@ def shown(case: tuple[Case, ...]) -> str:
     return "; ".join(name for name, _ in case)
 
 
-FEW_EXAMPLES = 15
+FEW_EXAMPLES = 12
 """Examples of a property that the slow run takes in any case."""
 
 
@@ -260,7 +260,7 @@ def take_a_share_of_examples(
 ) -> None:
     """Set the number of examples of a property: an nth where it is quick.
 
-    Else ``takes_all``, or a third of many.
+    Else ``takes_all``, or a quarter of many.
     """
     if not hasattr(test, "all_examples"):
         test.all_examples = test._hypothesis_internal_use_settings
@@ -268,7 +268,7 @@ def take_a_share_of_examples(
     if share is not None and share.is_quick:
         count = max(1, count // share.nth)
     elif not takes_all:
-        count = min(count, max(count // 3, FEW_EXAMPLES))
+        count = min(count, max(count // 4, FEW_EXAMPLES))
     test._hypothesis_internal_use_settings = settings(
         test.all_examples, max_examples=count
     )
@@ -311,6 +311,8 @@ def draw(items: list[pytest.Item]) -> list[pytest.Item]:
     """Of the slow items of a test marked `drawn(n)` leave n; returns the others.
 
     The draw is the same in every run.  With ``--fuzz`` nothing is drawn: all are run.
+    ``drawn(n, alike=True)``: tests of the same cases draw the same ones, so that they
+    share what is computed for a case.
     """
     slow: dict[str, list[pytest.Item]] = {}
     for item in items:
@@ -318,8 +320,12 @@ def draw(items: list[pytest.Item]) -> list[pytest.Item]:
             slow.setdefault(item.nodeid.partition("[")[0], []).append(item)
     left_out: list[pytest.Item] = []
     for place, some in slow.items():
-        (count,) = next(some[0].iter_markers("drawn")).args
-        random.Random(place).shuffle(some)
+        mark = next(some[0].iter_markers("drawn"))
+        (count,) = mark.args
+        if mark.kwargs.get("alike"):
+            some.sort(key=lambda i: random.Random(i.nodeid.partition("[")[2]).random())
+        else:
+            random.Random(place).shuffle(some)
         left_out += some[count:]
     gone = set(map(id, left_out))
     items[:] = [item for item in items if id(item) not in gone]

@@ -213,10 +213,9 @@ def test_other_small_chains_are_not_fused(kind: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", REFUSED)
-def test_other_chains_stay(kind: str) -> None:
-    source = text(REFUSED[kind])
-    assert not is_fused(source)
-    arrays = numbers((2, 70, 32), (2, 90, 32), (2, 90, 32))
+def test_other_chains_compute_the_same(kind: str) -> None:
+    source = small(REFUSED[kind])
+    arrays = numbers(*[(1, 24, 32)] * 3)
     found = gcg.compile(source, target="sim").f(*arrays)
     expected = gcg.compile(source, target="cpu").f(*arrays)
     several = found if isinstance(found, tuple) else (found,)
@@ -238,6 +237,7 @@ SHAPES = [
 ]
 
 
+@pytest.mark.drawn(6)
 @pytest.mark.slow
 @pytest.mark.parametrize("is_causal", [False, True])
 @pytest.mark.parametrize("shape", SHAPES)

@@ -14,6 +14,7 @@ from gpucodegen import errors
 CORPUS = sorted(Path(__file__).with_name("corpus").glob("*.mlir"))
 
 
+@pytest.mark.drawn(16)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.CodegenWarning")
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.stem)

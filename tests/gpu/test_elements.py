@@ -44,6 +44,7 @@ def test_narrow_floats(name: str, xp: Any) -> None:
     assert same(values_of(found, name), nearest(x, name))
 
 
+@pytest.mark.drawn(14)
 @pytest.mark.sampled(24)
 @pytest.mark.parametrize("name", NAMES)
 def test_arithmetic_like_on_the_cpu(name: str, xp: Any) -> None:

@@ -7,8 +7,9 @@ only.  `floors` reads the order of the rows from docs/layout.md.
 from __future__ import annotations
 
 import ast
+import gc
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from tests.house.readme import ROOT
@@ -40,22 +41,35 @@ def entries(folder: Path) -> list[str]:
 def trees(root: Path = PRODUCT) -> dict[str, ast.Module]:
     """The syntax tree of each module; a package is its ``__init__.py``."""
     found: dict[str, ast.Module] = {}
-    for folder in folders(root):
-        package = ".".join((root.name, *folder.relative_to(root).parts))
-        for path in sorted(folder.glob("*.py")):
-            name = package if path.stem == "__init__" else f"{package}.{path.stem}"
-            found[name] = ast.parse(path.read_text("utf-8"))
+    gc.disable()  # takes longer than the parser: the trees are millions of objects
+    try:
+        for folder in folders(root):
+            package = ".".join((root.name, *folder.relative_to(root).parts))
+            for path in sorted(folder.glob("*.py")):
+                name = package if path.stem == "__init__" else f"{package}.{path.stem}"
+                found[name] = ast.parse(path.read_text("utf-8"))
+    finally:
+        gc.enable()
     return found
 
 
 def graph(trees: Mapping[str, ast.Module]) -> Graph:
     """Which modules each module imports."""
-    return {name: set(imported(tree, set(trees))) for name, tree in trees.items()}
+    known = set(trees)
+    return {name: set(imported(tree, known)) for name, tree in trees.items()}
+
+
+def statements(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """All statements, handlers and cases of a body; expressions hold no import."""
+    for node in body:
+        yield node
+        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+            yield from statements(getattr(node, name, ()))
 
 
 def imported(tree: ast.Module, known: set[str]) -> Iterator[str]:
     """The known modules that a file imports; imports are absolute (ruff checks it)."""
-    for node in ast.walk(tree):
+    for node in statements(tree.body):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in known)
         elif isinstance(node, ast.ImportFrom):

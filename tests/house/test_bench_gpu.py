@@ -54,7 +54,7 @@ def device() -> Target:
     return Emulated()
 
 
-@pytest.mark.drawn(14)
+@pytest.mark.drawn(9)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
 def test_kernels_are_right(name: str, device: Target) -> None:

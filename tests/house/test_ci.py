@@ -272,6 +272,15 @@ def test_of_slow_cases_some_are_drawn() -> None:
     assert draw([*cases, other]) == left_out
 
 
+def test_tests_of_the_same_cases_may_draw_the_same_ones() -> None:
+    marks = pytest.mark.slow.mark, pytest.mark.drawn(3, alike=True).mark
+    items: Any = [Case(f"f.py::{t}[{i}]", *marks) for t in "ab" for i in range(9)]
+    draw(items)
+    chosen = {t: {i.nodeid[7:] for i in items if i.nodeid[6] == t} for t in "ab"}
+    assert len(chosen["a"]) == 3
+    assert chosen["a"] == chosen["b"]
+
+
 @pytest.mark.cases(
     ("name", "target", "left_out"),
     [

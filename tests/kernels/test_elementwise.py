@@ -74,7 +74,7 @@ def test_some_expressions(text: str, shapes: Any, dtypes: Any, a: Any) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(*CASES)
 def test_expressions(text: str, shapes: Any, dtypes: Any, a: Any) -> None:
     compare(text, shapes, dtypes, a)
@@ -277,10 +277,16 @@ def test_divisions_at_special_values():
     assert special_values({"x // y": SPECIAL["x // y"]}, ["float64"]) == []
 
 
+EXACT = {**SPECIAL, **MORE}
+PAIRS = [(text, dtype) for text in EXACT for dtype in ("bool", *FLOATS, *INTEGERS)]
+"""Expressions and types of their operands."""
+
+
+@pytest.mark.drawn(2)
 @pytest.mark.slow
-def test_special_values():
-    dtypes = ["bool", *FLOATS, *INTEGERS]
-    assert special_values({**SPECIAL, **MORE}, dtypes) == []
+@pytest.mark.cases(("text", "dtype"), PAIRS, parts=5)
+def test_special_values(text: str, dtype: str):
+    assert special_values({text: EXACT[text]}, [dtype]) == []
 
 
 @pytest.mark.sampled(7)

@@ -87,7 +87,7 @@ def test_sums() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
-@pytest.mark.drawn(23)
+@pytest.mark.drawn(16)
 def test_an_operation(name: str) -> None:
     check(name)
 

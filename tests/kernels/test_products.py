@@ -56,7 +56,7 @@ def test_some_products(pair: Any) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(matrices())
 def test_products(pair: Any) -> None:
     product(pair)
@@ -125,6 +125,7 @@ EXPRESSIONS: dict[str, tuple[tuple[int, ...], ...]] = {
 }
 
 
+@pytest.mark.drawn(20)
 @pytest.mark.slow
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 @pytest.mark.parametrize("dtype", ["float32", "int16", "complex128"])
@@ -197,6 +198,7 @@ def attended(q: Array, k: Array, v: Array, mask: Array | None) -> Array:
     return formulas.softmax(scores, -1) @ wide(v)
 
 
+@pytest.mark.drawn(18)
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["plain", "causal", "bools", "numbers"])
 @pytest.mark.parametrize("most", [1 << 28, 4 * 7 * 3, 0])

@@ -75,7 +75,7 @@ def test_some_layers(case: Any) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(layers())
 def test_layers(case: Any) -> None:
     layer(case)
@@ -200,7 +200,7 @@ def test_some_places(case: tuple[Array, int, int]) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(PLACED)
 def test_places_of_any_array(case: tuple[Array, int, int]) -> None:
     placed(case)

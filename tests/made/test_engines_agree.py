@@ -1,6 +1,7 @@
 """Every engine computes of made programs what the interpreter does.
 
-The quick run takes a program of each area; the slow one 200 in all.
+The quick run takes a program of each area; the slow one a program of each area on each
+engine, and with ``--fuzz`` 50 programs.
 ``python -m tests.made 3000`` takes as many as are asked for.
 """
 
@@ -11,12 +12,10 @@ import pytest
 from tests.made.areas import AREAS
 from tests.made.engines import ENGINES
 from tests.made.mutations import MOST, MUTATIONS, shown
-from tests.made.rounds import failures, in_turn
+from tests.made.rounds import IN_TURN, failures, in_turn
 
-BATCH = 25
 LONG = ("destinations", "raised")
 """Areas whose programs take seconds."""
-BATCHES = 2
 
 
 @pytest.mark.parametrize(
@@ -29,14 +28,11 @@ def test_some_programs_agree(area: str):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batch", range(BATCHES))
 @pytest.mark.parametrize("area", list(AREAS))
-@pytest.mark.drawn(6)
-def test_many_programs_agree(area: str, batch: int):
-    found: list[str] = []
-    for seed in range(batch * BATCH, (batch + 1) * BATCH):
-        found += failures(area, seed, in_turn(seed))
-    assert found == []
+def test_many_programs_agree(area: str, pytestconfig: pytest.Config):
+    count = 50 if pytestconfig.getoption("--fuzz") else len(IN_TURN)
+    seeds = range(count)
+    assert [text for s in seeds for text in failures(area, s, in_turn(s))] == []
 
 
 @pytest.mark.slow
@@ -44,7 +40,7 @@ def test_many_programs_agree(area: str, batch: int):
 def test_iree_agrees(area: str):
     if "iree" not in ENGINES:
         pytest.skip("iree.runtime of the extra peers is not installed")
-    found = [text for seed in range(25) for text in failures(area, seed, ("iree",))]
+    found = [text for seed in range(16) for text in failures(area, seed, ("iree",))]
     assert found == []
 
 

@@ -30,8 +30,8 @@ operation has one small example, and the tests run it on each target.
 | **cuda** | so does the PTX of the CUDA target, on the emulated device |
 
 The examples of an operation run with
-`pytest tests/operations -m '' --case 'math.exp-'`. What stands in the last column
-gives its text: a file of examples, or the table of [scalars](scalars.md)
+`pytest tests/operations -m '' --fuzz --case 'math.exp-'`. What stands in the last
+column gives its text: a file of examples, or the table of [scalars](scalars.md)
 (`tests/scalars`) or of named linalg operations. This page is written by
 `python -m tests.operations`.
 """

@@ -42,11 +42,12 @@ def check(name: str, target: str) -> None:
 
 @pytest.mark.sampled(80)
 @pytest.mark.parametrize("name", list(CASES))
-@pytest.mark.drawn(30)
+@pytest.mark.drawn(22)
 def test_functions_of_jax(name: str):
     check(name, "cpu")
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.sampled(40)
 @pytest.mark.cases("name", list(CASES), parts=3)
 def test_functions_of_jax_in_the_interpreter(name: str):
@@ -55,6 +56,6 @@ def test_functions_of_jax_in_the_interpreter(name: str):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(CASES))
-@pytest.mark.drawn(30)
+@pytest.mark.drawn(22)
 def test_functions_of_jax_on_a_gpu(name: str):
     check(name, "sim")

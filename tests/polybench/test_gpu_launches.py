@@ -77,6 +77,7 @@ def test_the_host_launches_few_kernels(
     assert line in text.splitlines()
 
 
+@pytest.mark.drawn(16)
 @pytest.mark.sampled(9)
 @pytest.mark.parametrize("name", KERNELS)
 def test_no_thread_is_alone_with_much(name: str) -> None:

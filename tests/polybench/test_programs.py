@@ -51,7 +51,7 @@ def test_text_parses_back(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.drawn(15)
+@pytest.mark.drawn(11)
 def test_cpu(name: str) -> None:
     kernel = KERNELS[name]
     compiled = gcg.compile(kernel.path, target="cpu")
@@ -89,7 +89,7 @@ def test_tiled_on_the_cpu(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(KERNELS) - set(ON_THE_CPU)))
-@pytest.mark.drawn(13)
+@pytest.mark.drawn(10)
 def test_others_tiled_on_the_cpu(name: str) -> None:
     run(name, tiled(name), "cpu", beyond_a_tile(KERNELS[name]))
 

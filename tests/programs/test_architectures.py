@@ -227,9 +227,10 @@ def test_commands_take_an_architecture(
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.CodegenWarning")
 @pytest.mark.parametrize("name", list(PROGRAMS))
 @pytest.mark.drawn(7)
-def test_ptxas_assembles_every_example_for_every_architecture(name: str) -> None:
+def test_ptxas_assembles_examples_for_every_architecture(name: str) -> None:
+    """Each example for every second architecture."""
     program = PROGRAMS[name]
-    for arch in EVERY:
+    for arch in EVERY[[*PROGRAMS].index(name) % 2 :: 2]:
         compiled = gcg.compile(program.path, target="cuda", arch=arch, verify=False)
         for spec in compiled[program.entry].executable().kernels:
             assert compile_cubin(spec).code

@@ -206,7 +206,7 @@ def test_unusable_limits_are_refused(options: dict[str, Any], name: str) -> None
         gcg.tune(ADD, "add", np.zeros((4, 4)), 1.0, **options)
 
 
-EIGHT = """
+TUNING = """
 import json, sys, numpy as np, gpucodegen as gcg
 from gpucodegen.tuning.paired_benchmark import PairedBenchmark
 made = []
@@ -222,10 +222,10 @@ print(json.dumps(made))
 
 @pytest.mark.slow
 def test_processes_that_tune_one_function_make_each_trial_once(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", EIGHT, ADD]
+    command = [sys.executable, "-c", TUNING, ADD]
     env = {**os.environ, "GPUCODEGEN_CACHE_DIR": str(tmp_path)}
     processes = [
-        subprocess.Popen(command, stdout=subprocess.PIPE, env=env) for _ in range(8)
+        subprocess.Popen(command, stdout=subprocess.PIPE, env=env) for _ in range(4)
     ]
     made: list[str] = []
     for process in processes:

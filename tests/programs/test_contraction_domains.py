@@ -51,6 +51,7 @@ def update(bounds: str, steps: int = STEPS) -> str:
     }}"""
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("domain", "threads"), [("lower", 1), *((name, 2) for name in DOMAINS)]

@@ -583,6 +583,7 @@ def test_threads_share_lines_where_panels_are_too_few():
     assert not isinstance(plan(far, Machine(2, VectorUnit(512, 32))), OuterPanels)
 
 
+@pytest.mark.drawn(6)
 @pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("extents", [(1, 9, 15), (2, 6, 8), (7, 3, 6)])

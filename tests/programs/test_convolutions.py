@@ -137,6 +137,7 @@ def test_other_elements(name: str, dtype: str) -> None:
     Problem.random(name, 3, dtype).check(fill=True, target="cpu")
 
 
+@pytest.mark.drawn(6)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["conv_2d_nhwc_hwcf", "conv_2d_nchw_fchw"])
 @pytest.mark.parametrize("size", [7, 14])

@@ -19,7 +19,7 @@ def test_cpu(program: Program) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.drawn(9)
+@pytest.mark.drawn(6)
 def test_cpu_at_the_measured_size(program: Program) -> None:
     call = gcg.compile(program.path, target="cpu")[program.entry]
     program.run(call, program.large)

@@ -89,7 +89,7 @@ def test_steps_are_exact(
     check(stencil, shape, steps)
 
 
-@pytest.mark.drawn(5)
+@pytest.mark.drawn(4)
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
 @pytest.mark.sampled(10)

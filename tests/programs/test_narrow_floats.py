@@ -37,6 +37,7 @@ def all_codes(name: str) -> Array:
     return np.arange(1 << FORMATS[name].width, dtype="u1")
 
 
+@pytest.mark.drawn(11)
 @pytest.mark.slow
 @EVERYWHERE
 @pytest.mark.sampled(3)
@@ -82,6 +83,7 @@ def computed(x: Array, y: Array, z: Array, name: str, target: str) -> Array:
     return values_of(out, name)
 
 
+@pytest.mark.drawn(11)
 @pytest.mark.slow
 @EVERYWHERE
 @pytest.mark.sampled(9)
@@ -112,6 +114,7 @@ def exact_fma(codes: Array, name: str) -> Array:
     return np.array(of_bits(FORMATS[name].encode(total), name))
 
 
+@pytest.mark.drawn(11)
 @pytest.mark.slow
 @EVERYWHERE
 @pytest.mark.sampled(9)

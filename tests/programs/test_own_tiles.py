@@ -51,7 +51,7 @@ def told(program: gcg.Program) -> str:
     return program.transfers("f")[-1].how
 
 
-@pytest.mark.drawn(8)
+@pytest.mark.drawn(6)
 @pytest.mark.slow
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize(

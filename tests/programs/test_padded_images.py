@@ -138,7 +138,7 @@ LAYERS = {
 }
 
 
-@pytest.mark.drawn(12)
+@pytest.mark.drawn(8)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("layer", LAYERS.values(), ids=LAYERS)
 @pytest.mark.sampled(30)

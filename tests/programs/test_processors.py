@@ -46,6 +46,7 @@ func.func @halves(%A: memref<9x33xf16>, %B: memref<33x9xf16>) {
 """
 
 
+@pytest.mark.drawn(7)
 @pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("name", PROCESSORS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import pytest
 
 import gpucodegen as gcg
@@ -12,6 +14,7 @@ from gpucodegen.runtime.cuda.compilation import compile_cubin, compile_ptx
 from gpucodegen.runtime.host.spec import KernelSpec
 
 
+@cache
 def kernels(name: str) -> tuple[KernelSpec, ...]:
     program = PROGRAMS[name]
     call = gcg.compile(program.path, target="cuda")[program.entry]

@@ -123,6 +123,7 @@ def same(actual: Any, wanted: Any, *, sign: bool) -> bool:
     return actual == wanted and (not sign or np.signbit(actual) == np.signbit(wanted))
 
 
+@pytest.mark.drawn(14)
 @pytest.mark.parametrize("name", SPECIAL)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.sampled(18)
@@ -149,6 +150,7 @@ def test_floats_in_a_loop_that_starts_from_the_neutral_elements(target: str, nam
         assert same(actual, wanted, sign=is_sum), (kind, actual, wanted)
 
 
+@pytest.mark.drawn(10)
 @pytest.mark.parametrize("name", WHOLE)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.slow

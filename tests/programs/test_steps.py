@@ -60,7 +60,7 @@ def walked_by(monkeypatch: pytest.MonkeyPatch, team: tuple[int, int]) -> None:
 @pytest.mark.parametrize("team", TEAMS, ids=str)
 @pytest.mark.parametrize("name", STEPPED)
 @pytest.mark.sampled(20)
-@pytest.mark.drawn(15)
+@pytest.mark.drawn(10)
 def test_teams(
     name: str, team: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -98,8 +98,9 @@ SHAPES = [
 ]
 
 
+@pytest.mark.drawn(2)
 @pytest.mark.sampled(36)
-@pytest.mark.cases("ty", KINDS)
+@pytest.mark.cases("ty", KINDS, parts=5)
 @pytest.mark.cases(("shape", "order"), SHAPES)
 @pytest.mark.cases(("starts", "first"), [((0, 0), 0), ((1, 2), 1), ((4, 0), 0)])
 def test_permutations(

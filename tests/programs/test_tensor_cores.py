@@ -343,6 +343,7 @@ def test_small_floats_are_numbers_of_f16():
 OCTETS = {"f8E4M3FN": "e4m3", "f8E5M2": "e5m2"}
 
 
+@pytest.mark.drawn(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("arch", ["sm_89", "sm_90", ""])
 @pytest.mark.parametrize("kind", OCTETS)

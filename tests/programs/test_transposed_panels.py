@@ -39,6 +39,7 @@ def test_products_are_exact(shape: tuple[int, int, int], element: str):
     assert "transpose_" in program.source("f")
 
 
+@pytest.mark.drawn(6)
 @pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
 @pytest.mark.parametrize(("element", "threads"), [("f32", 2), ("f64", 1)])
 @pytest.mark.sampled(18)

@@ -68,7 +68,7 @@ def has_form(program: gcg.Program, plan: dict[str, int]) -> bool:
     )
 
 
-@pytest.mark.drawn(7)
+@pytest.mark.drawn(5)
 @pytest.mark.slow
 @pytest.mark.parametrize(("plan", "layout", "shape", "sums"), CASES)
 @pytest.mark.sampled(4)

@@ -199,14 +199,14 @@ CUT = "[:"
 CASES = [(family, kind) for family in FAMILIES for kind in KINDS]
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(3)
 @pytest.mark.sampled(280)
 @pytest.mark.cases("case", CASES, ids=" ".join, parts=12)
 def test_functions(case: tuple[str, str]):
     check(case[0], arrays(case[1]), "cpu")
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 @pytest.mark.sampled(80)
 @pytest.mark.cases("family", list(FAMILIES), parts=8)
 def test_functions_on_the_emulated_gpu(family: str):

@@ -166,7 +166,7 @@ BEHIND = ["", "x[0, 0] = 9.0", "y[1] = 9.0", "x += y", "z = x; z[2] = 3.0; x = x
     ],
 )
 @pytest.mark.cases("text", BOUND_ANEW, parts=4)
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(1)
 @pytest.mark.sampled(38)
 def test_arrays_that_a_loop_binds_anew(text: str, behind: str, count: int, target: str):
     """Also without an iteration, and where the arrays are changed behind the loop."""

@@ -22,7 +22,7 @@ def test_rows_are_kernels_and_what_is_missing_has_a_goal() -> None:
         assert not any(holds(x, value, GOALS[name][x]) for x, value in found.items())
 
 
-@pytest.mark.drawn(12)
+@pytest.mark.drawn(9)
 @pytest.mark.sampled(3)
 @pytest.mark.sass
 @pytest.mark.parametrize("name", ROWS)

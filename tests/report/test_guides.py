@@ -8,7 +8,9 @@ from __future__ import annotations
 import doctest
 import re
 import shlex
+from itertools import takewhile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +19,7 @@ from gpucodegen.cli import main
 from gpucodegen.compiling.tuned_schedules import tuning_store
 from gpucodegen.passes.gpu import map_gpu
 from gpucodegen.tiling.tuning.exchange import exported
+from gpucodegen.tuning import tune
 from tests.house.readme import ROOT
 
 PAGES = ("offload-to-a-gpu.md", "how-a-nest-becomes-a-grid.md", "tuning.md")
@@ -50,7 +53,10 @@ def test_commands_run(
 def test_examples_of_tuning_that_need_extras_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What doctests skip; two workers in this process stand in for other machines."""
+    """What doctests skip, after what it names; the doctests run the other examples.
+
+    Two workers in this process stand in for other machines.
+    """
     for extra in ("matplotlib", "optuna"):
         pytest.importorskip(extra)
     distributed = pytest.importorskip("distributed")
@@ -58,13 +64,20 @@ def test_examples_of_tuning_that_need_extras_run(
     examples = doctest.DocTestParser().get_examples(TEXTS["tuning.md"])
     skipped = [one for one in examples if doctest.SKIP in one.options]
     assert len(skipped) == 7
+    named = takewhile(lambda one: "tune" not in one.source, examples)
+    search = tune.tune
+
+    def of_few_trials(*given: Any, **options: Any) -> Any:
+        return search(*given, **{"trials": 3} | options)
+
+    monkeypatch.setattr(tune, "tune", of_few_trials)
     names: dict[str, object] = {}
     with distributed.LocalCluster(
         2, processes=False, threads_per_worker=1, dashboard_address=":0"
     ) as cluster:
         client = distributed.Client
         monkeypatch.setattr(distributed, "Client", lambda _: client(cluster))
-        for one in examples:
+        for one in (*named, *skipped):
             exec(one.source, names)
     assert (tmp_path / "trials.svg").stat().st_size > 1000
 

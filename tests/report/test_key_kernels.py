@@ -88,7 +88,7 @@ def test_every_key_kernel_has_figures() -> None:
     assert set(FIGURES) == set(PROGRAMS)
 
 
-@pytest.mark.drawn(7)
+@pytest.mark.drawn(7, alike=True)
 @pytest.mark.slow
 @pytest.mark.figures
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -132,7 +132,7 @@ def test_reductions_are_limited_by_memory_alone(name: str) -> None:
 @pytest.mark.sass
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.sampled(24)
-@pytest.mark.drawn(16)
+@pytest.mark.drawn(16, alike=True)
 def test_figures_of_machine_code(name: str) -> None:
     kernel, figures = reported(name), FIGURES[name]
     assert kernel.launch.registers is not None
@@ -144,7 +144,7 @@ def test_figures_of_machine_code(name: str) -> None:
     assert share >= figures.arithmetic
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(4, alike=True)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(PROGRAMS) - GUARDED - SAMPLED - UNTOLD))
 def test_the_text_says_what_is_executed(name: str) -> None:
@@ -158,7 +158,7 @@ def test_the_text_says_what_is_executed(name: str) -> None:
         assert least - 1e-9 <= row.executed <= most + 1e-9, row
 
 
-@pytest.mark.drawn(4)
+@pytest.mark.drawn(4, alike=True)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(GUARDED))
 def test_guards_leave_no_more_to_do(name: str) -> None:
@@ -203,7 +203,7 @@ def test_two_blocks_of_large_products_share_a_multiprocessor(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["f32 64 x 64", "f32 ragged", "f32 split", "batched"])
-@pytest.mark.drawn(2)
+@pytest.mark.drawn(2, alike=True)
 def test_products_fill_the_device(name: str) -> None:
     """Or nearly so: tiles of more reuse may be worth some multiprocessors."""
     assert math.prod(reported(name).launch.grid) >= 0.95 * DEFAULT.processors

@@ -92,7 +92,7 @@ def by_operands(rows: Sequence[Row]) -> list[list[Row]]:
     return list(groups.values())
 
 
-@pytest.mark.drawn(20)
+@pytest.mark.drawn(15)
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("ty", "position"),

@@ -12,7 +12,6 @@ from gpucodegen import schedule as s
 from tests.schedule.programs import CHAIN, LINALG, PRODUCT, SKEWED, STENCIL, Sample
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-KERNELS = (("cpu", ""), ("cuda", "sm_80"), ("cuda", "sm_90a"))
 
 
 def is_right(sample: Sample, made: gcg.Program) -> bool:
@@ -26,10 +25,14 @@ def scheduled(sample: Sample, target: str, *steps: s.Step) -> gcg.Program:
 
 
 def repeats(text: str | Path, target: str, arch: str, name: str) -> bool:
-    """Whether the printed schedule of a function makes the same source."""
-    made = gcg.compile(text, target=target, arch=arch)
+    """Whether the printed schedule of a function makes the same source.
+
+    That the kernels are free of races is proven once.
+    """
+    options = {"target": target, "arch": arch}
+    made = gcg.compile(text, **options)
     given = {name: s.parse(str(made.schedule(name)))}
-    again = gcg.compile(text, target=target, arch=arch, schedule=given)
+    again = gcg.compile(text, **options, schedule=given, verify=False)
     return again.source(name) == made.source(name)
 
 
@@ -365,15 +368,15 @@ def test_a_printed_schedule_makes_the_same_kernels(
         assert repeats(path, target, arch, name)
 
 
+ALL = sorted((*EXAMPLES.glob("*.mlir"), *(EXAMPLES / "polybench").glob("*.mlir")))
+ARCHITECTURES = ("sm_80", "sm_90a")
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("target", "arch"), KERNELS)
-@pytest.mark.parametrize(
-    "path",
-    sorted((*EXAMPLES.glob("*.mlir"), *(EXAMPLES / "polybench").glob("*.mlir"))),
-    ids=lambda path: path.stem,
-)
-def test_the_schedules_of_all_examples_repeat(
-    path: Path, target: str, arch: str
-) -> None:
+@pytest.mark.parametrize("target", ["cpu", "cuda"])
+@pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
+def test_the_schedules_of_all_examples_repeat(path: Path, target: str) -> None:
+    """The architectures of a GPU take turns."""
+    arch = ARCHITECTURES[ALL.index(path) % 2] if target == "cuda" else ""
     for name in gcg.compile(path).names:
         assert repeats(path, target, arch, name)

@@ -49,10 +49,10 @@ def test_buffers_hold_the_values(seed: int, size: int):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("start", range(0, 4000, 500))
+@pytest.mark.parametrize("start", range(0, 4000, 250))
 @pytest.mark.drawn(3)
 def test_many_programs_on_buffers(start: int):
-    for seed in range(start, start + 500):
+    for seed in range(start, start + 250):
         agree(made_program(seed, 4 + seed % 11))
 
 

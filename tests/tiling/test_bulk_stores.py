@@ -184,7 +184,7 @@ def test_rounds_that_enumeration_proves_are_proven_by_isl() -> None:
 
 @pytest.mark.slow
 def test_many_rounds_that_enumeration_proves_are_proven_by_isl() -> None:
-    assert disagreements(1, 5100, 255) == []
+    assert disagreements(1, 1400, 70) == []
 
 
 @pytest.mark.sampled(3)

@@ -271,4 +271,4 @@ def test_edits_that_are_proven_are_proven_by_isl(number: int) -> None:
 @pytest.mark.slow
 @pytest.mark.cases("seed", range(2))
 def test_many_edits_that_are_proven_are_proven_by_isl(seed: int) -> None:
-    assert disagreements(list(islice(twice_edited(seed), 2000)), 20) == []
+    assert disagreements(list(islice(twice_edited(seed), 600)), 6) == []
