@@ -13,7 +13,7 @@ from gpucodegen.kernels.calls import How, Kernel, Recipe, View
 from gpucodegen.kernels.elements import F64, Element, element_of, wished
 from gpucodegen.kernels.elementwise.functions import ACTIVATIONS
 from gpucodegen.kernels.function_text import Text
-from gpucodegen.kernels.products.texts import Contraction, Factor, Labels
+from gpucodegen.kernels.products.texts import Contraction, Factor, Labels, placed
 from gpucodegen.kernels.scalar_text import Value
 from gpucodegen.options import Precision
 
@@ -318,6 +318,19 @@ class Epilogue:
             return self._finished(made.text, value, [*others], *numbers)
 
         made.finish(sums, more, place, body)
+
+    def apply_to_zeros(
+        self, made: Contraction, more: Sequence[Factor], place: Factor
+    ) -> None:
+        """Write the result of sums without terms."""
+        text, loops = made.text, [*place.labels]
+        inputs = [placed(factor, loops) for factor in more]
+        zero = text.constant(0, place.memref.element.summed)
+
+        def body(*given: Value) -> Value:
+            return self._finished(text, zero, [*given[:-1]], None, None)
+
+        text.generic("p" * len(loops), inputs, [placed(place, loops)], body)
 
     def _finished(
         self,

@@ -70,7 +70,10 @@ class Form:
         out = text.array("out", self.element, len(labels))
         summed = self.element.summed
         is_plain = after == Epilogue() and self.element.mlir == summed.mlir
-        for chosen in product(*sides):
+        if any(not phase.taps for side in sides for phase in side):
+            after.apply_to_zeros(made, more, Factor(out, every))
+        met = [[phase for phase in side if phase.taps] for side in sides]
+        for chosen in product(*met):
             steps = {f"o{n}": (p.period, p.first) for n, p in enumerate(chosen)}
             is_whole = all(step == (1, 0) for step in steps.values())
             extents = text.dims(out)

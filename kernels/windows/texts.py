@@ -34,7 +34,13 @@ def padded(
         extents[axis] = shifted(text, extents[axis], 1, low + high)
     made = text.alloc(image.element, extents)
     text.fill(made, text.constant(first, image.element))
-    _copy(text, image, made, {a: low for a, (low, _) in zip(axes, widths, strict=True)}, [])
+    _copy(
+        text,
+        image,
+        made,
+        {a: low for a, (low, _) in zip(axes, widths, strict=True)},
+        [],
+    )
     return made
 
 

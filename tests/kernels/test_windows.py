@@ -100,6 +100,17 @@ def test_transposed_layers(steps: int, gaps: int, groups: int) -> None:
     check(turned, channels_first(right), "f4")
 
 
+@pytest.mark.cases("target", ["cpu", "sim"])
+def test_strides_beyond_the_window_leave_the_bias(target: str) -> None:
+    x = np.array([1.0, 2.0, 3.0]).reshape(1, 3, 1)
+    w, bias = np.array([[[10.0, 20.0]]]), np.array([0.5, -1.0])
+    options = {"strides": 3, "output_padding": 2, "target": target}
+    expected = np.tile(bias, (1, 9, 1))
+    expected[:, ::3] += x * w[0]
+    result = K.conv_transpose1d(x, w, bias, **options)
+    np.testing.assert_array_equal(result, expected)
+
+
 @pytest.mark.slow
 def test_same_padding_has_as_many_places_as_the_image() -> None:
     x = made((1, 5, 6, 2), "float32")
