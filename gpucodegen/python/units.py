@@ -62,6 +62,7 @@ class Unit:
 
     operations: list[Operation] = field(default_factory=list[Operation])
     made: dict[Any, Made | None] = field(default_factory=dict[Any, "Made | None"])
+    recursive: set[Callee] = field(default_factory=set[Callee])
     depth: int = 0
     """The number of inlined calls around the open one."""
 
@@ -146,14 +147,18 @@ class Unit:
             return self.inline(c, node, callee.closure(), (arguments, {}))
         key = callee, tuple(types)
         if key in self.made and self.made[key] is None:
+            self.recursive.add(callee)
             hint = "Write it as a loop"
             raise c.refuse(node, f"the recursion of '{callee.name}'", hint)
         try:
             made = self.function(callee, types)
         except errors.PythonError:
-            if not any(isinstance(a, Scalar) and a.value is None for a in arguments):
+            has_constants = any(
+                isinstance(a, Scalar) and a.value is None for a in arguments
+            )
+            if not has_constants or callee in self.recursive:
                 raise
-            # where the body needs constants, such as axes
+            # its body may need constants, such as axes
             return self.inline(c, node, callee.closure(), (arguments, {}))
         given_types = [t for t in types if not isinstance(t, Static)]
         values = [v for v in values if isinstance(v, Scalar | View)]

@@ -46,10 +46,8 @@ def phases(
 ) -> Iterator[Phase]:
     """The phases of ``outputs`` along a side of an image with ``extent`` elements.
 
-    >>> for phase in phases(
-    ...     4, 3, 8, stride=1, dilation=1, spacing=2, low=1
-    ... ):
-    ...     print(phase.first, phase.tap, phase.taps, phase.low, phase.high)
+    >>> for p in phases(4, 3, 8, stride=1, dilation=1, spacing=2, low=1):
+    ...     print(p.first, p.tap, p.taps, p.low, p.high)
     0 1 1 0 0
     1 0 2 0 1
     """

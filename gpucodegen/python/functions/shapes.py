@@ -41,7 +41,7 @@ from gpucodegen.python.functions.arguments import (
 )
 from gpucodegen.python.indexing import part_of, viewed, with_axes
 from gpucodegen.python.masks import required
-from gpucodegen.python.results import is_tuple
+from gpucodegen.python.results import is_tuple, leaves
 from gpucodegen.python.scalars import Scalar, distance, integers, known, same
 from gpucodegen.python.types import dtype_of, element
 
@@ -83,7 +83,13 @@ def reshaped_in_place(c: Context, node: ast.AST, array: Bound, shape: Bound) -> 
     given = array_given(c, node, array)
     named = [name for name, value in c.variables.items() if value is given]
     arguments = {a.arg for a in ast.walk(c.source.tree) if isinstance(a, ast.arg)}
-    is_seen = len(named) != 1 or not arguments.isdisjoint(named)
+    is_held = any(
+        part is given
+        for value in c.variables.values()
+        if is_tuple(value)
+        for part in leaves(value)
+    )
+    is_seen = is_held or len(named) != 1 or not arguments.isdisjoint(named)
     if is_seen or not isinstance(given, View) or not given.is_contiguous:
         hint = "Assign the result of .reshape to a name"
         what = "another shape of an argument, of a part or of an array of two names"

@@ -241,17 +241,17 @@ def _of_dilated(
         )
     ]
     met = [[phase for phase in side if phase.taps] for side in sides]
-    zero = scalar(b, 0, element_type(op.result.type))
-    whole = met == sides and isinstance(op.result.type, TensorType)
-    made = empty(b, op.result.type) if whole else filled(b, zero, op.result.type)
-    if not all(met):
-        return made
+    ty = op.result.type
+    if met == sides:
+        made = empty(b, ty)
+    else:
+        made = filled(b, scalar(b, 0, element_type(ty)), ty)
     low, high = (
         _each(layout, [max([0, *(getattr(p, end) for p in side)]) for side in met], 0)
         for end in ("low", "high")
     )
-    zero = scalar(b, 0, element_type(image.type))
-    room = padded(b, image, zero, low, high)
+    none = scalar(b, 0, element_type(image.type))
+    room = padded(b, image, none, low, high)
     turned = numbers(op, "window_reversal") or (0,) * windows
     for chosen in product(*met):
         ends = zip(_each(layout, [p.low for p in chosen], 0), low, strict=True)
@@ -272,7 +272,7 @@ def _of_dilated(
         some = tensor(counts, element_type(kernel.type))
         part = part_of(b, kernel, _each(taps, firsts, 0), steps, some)
         extents = _over(places, shape(op.result), [p.count for p in chosen])
-        ty = tensor(extents, element_type(op.result.type))
+        part_type = tensor(extents, element_type(ty))
         lists = {
             "window_strides": [p.stride for p in chosen],
             "rhs_dilation": [p.dilation for p in chosen],
@@ -284,7 +284,9 @@ def _of_dilated(
         (sums,) = convolution(
             b,
             op.with_(
-                operands=(seen, part), results=(Value(ty),), attributes=attributes
+                operands=(seen, part),
+                results=(Value(part_type),),
+                attributes=attributes,
             ),
         )
         starts = _each(places, [p.first for p in chosen], 0)
