@@ -263,8 +263,9 @@ def _unset(place: ast.stmt, like: ast.expr | None) -> ast.expr:
 
 def _reshaped_name(target: ast.expr) -> ast.Name | None:
     """The variable whose shape a target is."""
-    is_shape = isinstance(target, ast.Attribute) and target.attr == "shape"
-    return target.value if is_shape and isinstance(target.value, ast.Name) else None
+    if not isinstance(target, ast.Attribute) or target.attr != "shape":
+        return None
+    return target.value if isinstance(target.value, ast.Name) else None
 
 
 def _branched(node: ast.Assign) -> ast.stmt:
