@@ -98,12 +98,41 @@ def heat(jnp: Any) -> Any:
     return lambda u: lax.fori_loop(0, 100, step, u), (normal(128, 128),)
 
 
+def upsampling(jnp: Any) -> Any:
+    """The transpose of a 3x3 convolution with a stride of 2, as decoders use it."""
+    del jnp
+    lax: Any = import_module("jax.lax")
+
+    def model(x: Any, w: Any) -> Any:
+        return lax.conv_transpose(
+            x, w, (2, 2), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")
+        )
+
+    return model, (normal(4, 28, 28, 64), normal(3, 3, 64, 32))
+
+
+def convolution_slope(jnp: Any) -> Any:
+    """The gradient of a strided convolution's image."""
+    jax: Any = import_module("jax")
+    numbers = ("NHWC", "HWIO", "NHWC")
+
+    def loss(x: Any, w: Any) -> Any:
+        made = jax.lax.conv_general_dilated(
+            x, w, (2, 2), "SAME", dimension_numbers=numbers
+        )
+        return jnp.tanh(made).sum()
+
+    return jax.grad(loss), (normal(4, 56, 56, 32), normal(3, 3, 32, 64))
+
+
 MODELS: dict[str, Model] = {
     "transformer, 1 layer": partial(transformer, layers=1),
     "transformer, 2 layers": partial(transformer, layers=2),
     "transformer, 4 layers": partial(transformer, layers=4),
     "a step of training": training_step,
     "heat in a loop": heat,
+    "a transposed convolution": upsampling,
+    "the slope of a strided one": convolution_slope,
 }
 
 

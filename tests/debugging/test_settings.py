@@ -28,6 +28,14 @@ def test_the_page_has_the_table_of_the_code(request: pytest.FixtureRequest) -> N
     assert made in text
 
 
+def test_the_page_has_every_option_of_compile() -> None:
+    text = PAGE.read_text("utf-8").partition("<!-- options -->")[2]
+    rows = re.findall(r"^\| `(\w+)` \| `(.+?)` \|", text, re.MULTILINE)
+    options = Options()
+    expected = {f.name: getattr(options, f.name) for f in fields(Options)}
+    assert {name: eval(default) for name, default in rows} == expected
+
+
 def test_every_variable_of_the_sources_is_listed() -> None:
     files = (ROOT / "gpucodegen").rglob("*.py")
     texts = [file.read_text("utf-8") for file in files]
