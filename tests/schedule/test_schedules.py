@@ -27,12 +27,15 @@ def scheduled(sample: Sample, target: str, *steps: s.Step) -> gcg.Program:
 def repeats(text: str | Path, target: str, arch: str, name: str) -> bool:
     """Whether the printed schedule of a function makes the same source.
 
-    That the kernels are free of races is proven once.
+    That the kernels are free of races is proven once, but for those with asynchronous
+    copies, whose form depends on the proof.
     """
     options = {"target": target, "arch": arch}
     made = gcg.compile(text, **options)
     given = {name: s.parse(str(made.schedule(name)))}
-    again = gcg.compile(text, **options, schedule=given, verify=False)
+    source = text.read_text("utf-8") if isinstance(text, Path) else text
+    proven = "dma_start" in source
+    again = gcg.compile(text, **options, schedule=given, verify=proven)
     return again.source(name) == made.source(name)
 
 

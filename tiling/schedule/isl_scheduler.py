@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
-from functools import reduce
+from functools import partial, reduce
 from itertools import islice, product
 
 import islpy
@@ -58,6 +58,22 @@ then, and the time grows with their square.  PolyBench takes at most half of the
 """
 
 
+@dataclass(frozen=True, slots=True)
+class _Attempt:
+    """How to ask isl.
+
+    ``most``: the largest coefficient and shift, or -1.  ``near``: the distances of
+    dependences are minimised.
+    """
+
+    most: int
+    near: bool
+
+
+_ATTEMPTS = (_Attempt(-1, near=True), _Attempt(4, near=True), _Attempt(4, near=False))
+"""In turn, until one is answered within the limits."""
+
+
 def find_schedule(
     nest: UnitNest,
     *,
@@ -80,10 +96,13 @@ def find_schedule(
     {'S': ('j', 'i')}
     """
     solver = nest.model.solver
-    with solver.more(1 + sum(1 for _ in nest.ordered()) // PER_QUOTA):
-        found = solver.ask(
-            lambda: _schedule(nest, parallel, first), None
-        ) or solver.ask(lambda: _schedule(nest, parallel, first, is_near=False), None)
+    dependences = sum(1 for _ in nest.ordered())
+    found = None
+    with solver.more(1 + dependences // PER_QUOTA):
+        for attempt in _ATTEMPTS:
+            found = found or solver.ask(
+                partial(_schedule, nest, parallel, first, attempt), None
+            )
     times = None if found is None else _times(nest, found)
     if times is None:
         reason = "isl's scheduler gave no answer within its limits"
@@ -107,19 +126,15 @@ def _schedule(
     nest: UnitNest,
     parallel: Parallel,
     first: Mapping[str, tuple[str, ...]] | None,
-    *,
-    is_near: bool = True,
+    attempt: _Attempt,
 ) -> islpy.UnionMap:
-    """The flat schedule, unit by unit, of the instances with equal first times.
-
-    ``is_near``: it minimises the distances of dependences.
-    """
+    """The flat schedule, unit by unit, of the instances with equal first times."""
     context = nest.model.solver.context
     context.set_schedule_algorithm(parallel.value)
     context.set_schedule_outer_coincidence(int(parallel is Parallel.OUTSIDE))
     context.set_schedule_maximize_band_depth(1)
-    context.set_schedule_max_coefficient(MOST)
-    context.set_schedule_max_constant_term(MOST)
+    context.set_schedule_max_coefficient(attempt.most)
+    context.set_schedule_max_constant_term(attempt.most)
     ids = {unit.name: f"U{at}" for at, unit in enumerate(nest.units)}
     domains = [
         nest.instances(unit).values.range().set_tuple_name(ids[unit.name])
@@ -140,14 +155,9 @@ def _schedule(
     order = order.coalesce()
     constraints = islpy.ScheduleConstraints.on_domain(domain).set_validity(order)
     constraints = constraints.set_coincidence(order)
-    if is_near:
+    if attempt.near:
         constraints = constraints.set_proximity(order)
     return constraints.compute_schedule().get_map()
-
-
-MOST = 4
-"""Largest coefficient and shift: further shifts gain nothing from common loops."""
-
 
 
 def _times(nest: UnitNest, found: islpy.UnionMap) -> dict[str, tuple[str, ...]] | None:
