@@ -410,6 +410,10 @@ def _made_within(operations: Sequence[Operation]) -> set[Value]:
     return found
 
 
+def _is_collapsed(function: Operation) -> bool:
+    return any(op.name == COLLAPSE for op in function.walk())
+
+
 @dataclass(frozen=True, slots=True)
 class CheckBounds(ModulePass):
     """Accesses proven out of bounds are errors, possible ones warnings or guarded.
@@ -431,9 +435,14 @@ class CheckBounds(ModulePass):
                 from gpucodegen.passes.checks.access_checks import with_metadata
 
                 op = given = with_metadata(given)
-            lifted = lift_function(given, surroundings.for_bounds())
+            lifted = lift_function(given, surroundings.for_bounds(collapses=True))
             built = model(lifted.scop)
-            found = unguarded = suspects(built)
+            found = suspects(built)
+            if any(one.outside is None for one in found) and _is_collapsed(given):
+                lifted = lift_function(given, surroundings.for_bounds())
+                built = model(lifted.scop)
+                found = suspects(built)
+            unguarded = found
             if self.guard and found:
                 op, unguarded = guarded(
                     given, lifted, built, found, kernels=self.kernels

@@ -75,9 +75,12 @@ class Surroundings:
             described(module.walk()),
         )
 
-    def for_bounds(self) -> Surroundings:
-        """The module with disjoint buffers, each with the dimensions of its type."""
-        return Surroundings(self.functions, collapses=False)
+    def for_bounds(self, *, collapses: bool = False) -> Surroundings:
+        """The module with disjoint buffers, each with the dimensions of its type.
+
+        ``collapses``: indices are affine only where their own dimensions are proven.
+        """
+        return Surroundings(self.functions, collapses=collapses)
 
 
 @dataclass(slots=True)
