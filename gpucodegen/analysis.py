@@ -132,7 +132,7 @@ def analyze_function(
 ) -> FunctionAnalysis:
     """All analyses of one function; ``surroundings`` are the functions it may call."""
     from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
-    from gpucodegen.passes.analysis.lifting.index_values import COLLAPSE
+    from gpucodegen.passes.analysis.lifting.index_values import has_collapses
     from gpucodegen.tiling.model.relations import model
     from gpucodegen.tiling.proof.array_bounds import needs, violations
     from gpucodegen.tiling.proof.dependences import dependences
@@ -148,7 +148,7 @@ def analyze_function(
     built = model(lift_function(op, surroundings).scop)
     found, passed = dependences(built), values(built)
     apart, known = built, surroundings or Surroundings()
-    if known.aliases.groups or any(inner.name == COLLAPSE for inner in op.walk()):
+    if known.aliases.groups or has_collapses(op):
         apart = model(lift_function(op, known.for_bounds()).scop)
     outside = violations(apart)
     return FunctionAnalysis(

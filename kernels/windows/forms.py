@@ -147,7 +147,7 @@ class Form:
 def _part(
     window: SlidingWindow, border: Widths, chosen: Sequence[Phase]
 ) -> tuple[SlidingWindow, list[texts.Place]]:
-    """The window of some phases, and where it begins."""
+    """The window of some phases, and where it begins if not at each first element."""
     if not chosen:
         return window, []
     taps = tuple(p.taps for p in chosen)
@@ -159,7 +159,11 @@ def _part(
         texts.Place(low - p.low, p.tap, p.tap_step)
         for (low, _), p in zip(border, chosen, strict=True)
     ]
-    return SlidingWindow(taps, strides, dilations), places
+    is_moved = any(p.image or p.tap or p.tap_step > 1 for p in places)
+    is_part = taps != window.extents
+    return SlidingWindow(
+        taps, strides, dilations
+    ), places if is_moved or is_part else []
 
 
 def _count(text: Text, extent: str, phase: Phase) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -93,6 +94,17 @@ def reference(case: Case, x: Any, w: Any) -> Any:
             some = np.split(windows, groups, 0)[g]
         parts.append(np.einsum("nyxchw,hwcf->nyxf", some, filters))
     return np.concatenate(parts, -1)
+
+
+def test_taps_that_meet_zeros_are_left_out():
+    """Nine taps of a window with a stride of 2 are 1, 2, 2 and 4 of its phases."""
+    case = CASES["gradient of stride 2"]
+    x, w = np.zeros((2, *case.image, 2), "f4"), np.zeros((*case.window, 2, 2), "f4")
+    source = text(case, x, w, reference(case, x, w))
+    stages = dict(gcg.compile(source, target="cpu").stages("f"))
+    operands = r"ins\([^:]*: tensor<[^>]*>, tensor<(\d)x(\d)x2x2xf32>, "
+    windows = re.findall(operands, stages["stablehlo-to-linalg"])
+    assert sorted(int(a) * int(b) for a, b in windows) == [1, 2, 2, 4]
 
 
 @pytest.mark.sampled(6)

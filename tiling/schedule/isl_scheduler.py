@@ -54,7 +54,7 @@ PER_QUOTA = 20
 
 Where dependence distances are like the extents of the loops, cuts of its integer
 programs (isl 0.27) get ever longer numbers: 50,000 operations take up to three seconds
-then, and the time grows with their square.  PolyBench takes at most half of the quota.
+then, and the time grows with their square.  PolyBench takes at most 0.6 of its quota.
 """
 
 

@@ -1,4 +1,4 @@
-"""Convolutions of dilated images, taken apart by the places of their outputs.
+"""Polyphase decomposition of convolutions of dilated images.
 
 Along one side, ``out[o] = sum over t of w[t] * x[(o * stride + t * dilation - low) /
 spacing]`` over the taps for which the division leaves no remainder: the others meet the

@@ -28,7 +28,7 @@ from gpucodegen.passes.analysis.lifting import (
     lift_function,
     lift_operations,
 )
-from gpucodegen.passes.analysis.lifting.index_values import COLLAPSE
+from gpucodegen.passes.analysis.lifting.index_values import COLLAPSE, has_collapses
 from gpucodegen.passes.analysis.lifting.reductions import in_same_place, updates
 from gpucodegen.passes.analysis.place_allocations import placed
 from gpucodegen.passes.checks.access_checks import Definitions, out_of_bounds_of
@@ -410,10 +410,6 @@ def _made_within(operations: Sequence[Operation]) -> set[Value]:
     return found
 
 
-def _is_collapsed(function: Operation) -> bool:
-    return any(op.name == COLLAPSE for op in function.walk())
-
-
 @dataclass(frozen=True, slots=True)
 class CheckBounds(ModulePass):
     """Accesses proven out of bounds are errors, possible ones warnings or guarded.
@@ -438,7 +434,7 @@ class CheckBounds(ModulePass):
             lifted = lift_function(given, surroundings.for_bounds(collapses=True))
             built = model(lifted.scop)
             found = suspects(built)
-            if any(one.outside is None for one in found) and _is_collapsed(given):
+            if any(one.outside is None for one in found) and has_collapses(given):
                 lifted = lift_function(given, surroundings.for_bounds())
                 built = model(lifted.scop)
                 found = suspects(built)

@@ -509,7 +509,7 @@ def _inside(operand: Operand, axes: Sequence[Axis]) -> bool:
 
 
 def _vector_axis(axes: Sequence[Axis], result: Operand) -> Axis | None:
-    """The axis of the last dimension of the result that is longer than one."""
+    """The axis of the result's last dimension longer than one, if it is contiguous."""
     ty = result.memref.type
     if not isinstance(ty, MemRefType) or not ty.rank:
         return None

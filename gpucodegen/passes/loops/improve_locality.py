@@ -295,7 +295,11 @@ class Block:
         return [replace(self, threads=threads).inside(op, before)]
 
     def inside(self, op: Operation, before: Sequence[Operation]) -> Operation:
-        """An operation with the nests of its regions in their best orders."""
+        """An operation with the nests of its regions in their best orders.
+
+        A nest is analysed for any values of the loops around it, whose iterations keep
+        their order: only dependences within one of them constrain it.
+        """
 
         def improved(operations: Sequence[Operation]) -> list[Operation]:
             made: list[Operation] = []

@@ -48,6 +48,10 @@ def define(op: Operation, env: Environment, definitions: Definitions) -> bool:
     return True
 
 
+def has_collapses(function: Operation) -> bool:
+    return any(op.name == COLLAPSE for op in function.walk())
+
+
 def foresee(function: Operation, env: Environment, definitions: Definitions) -> None:
     """Model buffers that are collapsed somewhere by their collapsed form throughout."""
     for op in function.walk():

@@ -12,7 +12,7 @@ from itertools import product
 
 from gpucodegen.dialects.framework.declare import with_element
 from gpucodegen.dialects.linalg.named_definitions import numbers
-from gpucodegen.dialects.shared.window_phases import phases
+from gpucodegen.dialects.shared.window_phases import Phase, phases
 from gpucodegen.dialects.stablehlo.syntax import layouts, listed
 from gpucodegen.ir.affine import AffineExpr, Const, Dim
 from gpucodegen.ir.attributes import (
@@ -161,7 +161,7 @@ def convolution(b: Builder, op: Operation) -> Sequence[Value]:
     windows = len(layout) - 2
     if max(numbers(op, "lhs_dilation") or (1,)) > 1:
         return [_of_dilated(b, op, layout, taps, places)]
-    image = _with_room(b, op, image, layout)
+    image = _padded_image(b, op, image, layout)
     extents = dict(zip(taps, shape(kernel), strict=True))
     result_extents = dict(zip(places, shape(op.result), strict=True))
     channels, features = extents["i"], extents["o"] // groups
@@ -207,8 +207,7 @@ def convolution(b: Builder, op: Operation) -> Sequence[Value]:
     return _summed(b, op, inputs, [*maps[:2], alone, maps[2]], kinds)
 
 
-def _with_room(b: Builder, op: Operation, image: Value, layout: list[str]) -> Value:
-    """The padded image."""
+def _padded_image(b: Builder, op: Operation, image: Value, layout: list[str]) -> Value:
     windows = len(layout) - 2
     sides = numbers(op, "padding") or (0,) * (2 * windows)
     low, high = ([0] * len(layout) for _ in range(2))
@@ -256,13 +255,9 @@ def _of_dilated(
     for chosen in product(*met):
         ends = zip(_each(layout, [p.low for p in chosen], 0), low, strict=True)
         sizes = [n + p.low + p.high for n, p in zip(images, chosen, strict=True)]
-        seen = extracted(
-            b,
-            room,
-            [most - own for own, most in ends],
-            _over(layout, shape(image), sizes),
-            (1,) * len(layout),
-        )
+        starts = [most - own for own, most in ends]
+        sizes = _over(layout, shape(image), sizes)
+        seen = extracted(b, room, starts, sizes, (1,) * len(layout))
         firsts = [
             n - 1 - p.tap - (p.taps - 1) * p.tap_step if t else p.tap
             for n, t, p in zip(kernels, turned, chosen, strict=True)
@@ -271,32 +266,38 @@ def _of_dilated(
         steps = _each(taps, [p.tap_step for p in chosen], 1)
         some = tensor(counts, element_type(kernel.type))
         part = part_of(b, kernel, _each(taps, firsts, 0), steps, some)
-        extents = _over(places, shape(op.result), [p.count for p in chosen])
-        part_type = tensor(extents, element_type(ty))
-        lists = {
-            "window_strides": [p.stride for p in chosen],
-            "rhs_dilation": [p.dilation for p in chosen],
-            "lhs_dilation": [1] * windows,
-            "padding": [0] * (2 * windows),
-        }
-        own = {n: DenseArrayAttr(I64, tuple(v)) for n, v in lists.items()}
-        attributes = {**op.attributes, **own}
-        (sums,) = convolution(
-            b,
-            op.with_(
-                operands=(seen, part),
-                results=(Value(part_type),),
-                attributes=attributes,
-            ),
-        )
-        starts = _each(places, [p.first for p in chosen], 0)
-        periods = _each(places, [p.period for p in chosen], 1)
-        into = extracted(b, made, starts, extents, periods)
-        loops = [dims(range(len(places)))] * 2
-        kinds = [PARALLEL] * len(places)
-        (put,) = generic(b, [sums], [into], loops, kinds, lambda _, e: e[:1])
-        made = inserted(b, put, made, starts, periods)
+        made = _with_phase(b, op, (seen, part), chosen, places, made)
     return made
+
+
+def _with_phase(
+    b: Builder,
+    op: Operation,
+    operands: tuple[Value, Value],
+    chosen: Sequence[Phase],
+    places: list[str],
+    made: Value,
+) -> Value:
+    """The result with the outputs of a phase, a convolution of these operands."""
+    ty = op.result.type
+    extents = _over(places, shape(op.result), [p.count for p in chosen])
+    lists = {
+        "window_strides": [p.stride for p in chosen],
+        "rhs_dilation": [p.dilation for p in chosen],
+        "lhs_dilation": [1] * len(chosen),
+        "padding": [0] * (2 * len(chosen)),
+    }
+    own = {n: DenseArrayAttr(I64, tuple(v)) for n, v in lists.items()}
+    results = (Value(tensor(extents, element_type(ty))),)
+    attributes = {**op.attributes, **own}
+    part = op.with_(operands=operands, results=results, attributes=attributes)
+    (sums,) = convolution(b, part)
+    starts = _each(places, [p.first for p in chosen], 0)
+    periods = _each(places, [p.period for p in chosen], 1)
+    into = extracted(b, made, starts, extents, periods)
+    loops, kinds = [dims(range(len(places)))] * 2, [PARALLEL] * len(places)
+    (put,) = generic(b, [sums], [into], loops, kinds, lambda _, e: e[:1])
+    return inserted(b, put, made, starts, periods)
 
 
 def _each(names: Sequence[str], values: Sequence[int], other: int) -> list[int]:
