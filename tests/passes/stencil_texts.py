@@ -84,37 +84,28 @@ class Stencil:
     def run(self, steps: int, arrays: Arrays) -> None:
         """The same in Python, element by element."""
         kinds = dict(zip(self.arrays, arrays, strict=True))
-        element = arrays[0].dtype.type
+        sweeps = [_compiled(sweep) for sweep in self.sweeps]
         for _ in range(steps):
-            for sweep in self.sweeps:
-                _sweep(sweep, kinds, element)
+            for sweep in sweeps:
+                sweep(kinds)
 
 
-def _sweep(
-    sweep: Sweep, arrays: dict[str, np.ndarray], element: Callable[[float], float]
-) -> None:
-    shape = next(iter(arrays.values())).shape
-    extents = [
-        n - low - high
-        for n, low, high in zip(shape, sweep.low, sweep.high, strict=True)
+def _compiled(sweep: Sweep) -> Callable[[dict[str, np.ndarray]], None]:
+    """Loops over all points of a sweep; sums in the order of its sources."""
+    bounds = [*zip("ijk", sweep.low, sweep.high, strict=False)]
+    loops = [
+        f"{' ' * d}for {name} in range({low}, shape[{d}] - {high}):"
+        for d, (name, low, high) in enumerate(bounds)
     ]
-    if min(extents) < 0:
-        return
-    weight = element(sweep.weight)
-    for at in np.ndindex(*extents):
-        point = dict(
-            zip(
-                "ijk",
-                (a + low for a, low in zip(at, sweep.low, strict=True)),
-                strict=False,
-            )
-        )
-        total = None
-        for cell in sweep.sources:
-            value = _at(cell, arrays, point)
-            total = value if total is None else total + value
-        name, index = _index(sweep.target, point)
-        arrays[name][index] = total * weight
+    body = f"{sweep.target} = ({' + '.join(sweep.sources)}) * weight"
+    code = compile("\n".join([*loops, " " * len(loops) + body]), sweep.target, "exec")
+
+    def run(arrays: dict[str, np.ndarray]) -> None:
+        first = next(iter(arrays.values()))
+        weight = first.dtype.type(sweep.weight)
+        exec(code, {**arrays, "shape": first.shape, "weight": weight})
+
+    return run
 
 
 def _cell(text: str) -> str:
@@ -125,16 +116,6 @@ def _cell(text: str) -> str:
         for i in indices.split(",")
     ]
     return f"%{name}[{', '.join(shown)}]"
-
-
-def _index(text: str, point: dict[str, int]) -> tuple[str, tuple[int, ...]]:
-    name, indices = text.rstrip("]").split("[")
-    return name, tuple(eval(i, {}, dict(point)) for i in indices.split(","))
-
-
-def _at(text: str, arrays: dict[str, np.ndarray], point: dict[str, int]) -> float:
-    name, index = _index(text, point)
-    return arrays[name][index]
 
 
 def _cross(array: str, rank: int) -> list[str]:

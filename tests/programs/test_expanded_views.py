@@ -102,3 +102,33 @@ def test_a_buffer_that_is_collapsed_elsewhere_keeps_its_dimensions(
     gcg.compile(JOINED.replace("INDEX", "1"), target=target).f(given, whole, column, 0)
     np.testing.assert_array_equal(whole, np.arange(8))
     np.testing.assert_array_equal(column, [1, 3, 5, 0])
+
+
+IN_PLACE = """
+func.func @f(%A: memref<6x8xf32>) {
+  %two = arith.constant 2 : index
+  %column = memref.subview %A[%two, 0] [4, 1] [1, 1]
+    : memref<6x8xf32> to memref<4xf32, strided<[8], offset: ?>>
+  %e = memref.expand_shape %column [[0, 1]] output_shape [2, 2]
+    : memref<4xf32, strided<[8], offset: ?>>
+    into memref<2x2xf32, strided<[16, 8], offset: ?>>
+  affine.for %i = 0 to 2 {
+    affine.for %j = 0 to 2 {
+      %x = affine.load %e[%i, %j] : memref<2x2xf32, strided<[16, 8], offset: ?>>
+      %y = arith.addf %x, %x : f32
+      affine.store %y, %e[%i, %j] : memref<2x2xf32, strided<[16, 8], offset: ?>>
+    }
+  }
+  return
+}
+"""
+
+
+@pytest.mark.cases("target", ["interp", "cpu", "sim"])
+def test_the_guard_of_a_grid_bounds_the_indices_of_a_view(target: str):
+    """Threads beyond the extents access nothing, so no two threads share an element."""
+    matrix = np.arange(48, dtype=np.float32).reshape(6, 8)
+    expected = matrix.copy()
+    expected[2:, 0] *= 2
+    gcg.compile(IN_PLACE, target=target).f(matrix)
+    np.testing.assert_array_equal(matrix, expected)

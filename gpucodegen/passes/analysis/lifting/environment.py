@@ -267,6 +267,8 @@ class Environment:
     """Names of extents, from the program's ``memref.dim``."""
     context: list[str] = field(default_factory=list[str])
     scope: tuple[str, ...] = ()
+    guards: tuple[str, ...] = ()
+    """The affine conditions around an operation."""
     given: frozenset[Value] = frozenset()
     """The arguments of a kernel, which all its threads share."""
     ranges: dict[str, tuple[str, ...]] = field(
@@ -515,7 +517,7 @@ class Environment:
         names = (*self.scope, *self.threads)
         known = [c for name in names for c in self.ranges.get(name, ())]
         return None not in indices and all(
-            always_holds(bounds, [*known, *self.context])
+            always_holds(bounds, [*known, *self.guards, *self.context])
             for bounds in view.inner_bounds(indices)
         )
 

@@ -159,10 +159,11 @@ def agreements(operations: Sequence[Operation]) -> Iterator[Operation]:
 def _branches(
     walk: LiftingWalk, op: Operation, constraints: tuple[str, ...] | None
 ) -> If:
-    branches = [
-        walk.body([o for b in region.blocks for o in b.operations])
-        for region in op.regions
-    ]
+    outer, branches = walk.env.guards, list[tuple[Node, ...]]()
+    for number, region in enumerate(op.regions):
+        walk.env.guards = (*outer, *(constraints or ())) if number == 0 else outer
+        branches.append(walk.body([o for b in region.blocks for o in b.operations]))
+    walk.env.guards = outer
     walk.env.forget(op)
     then, orelse = (*branches, (), ())[:2]
     uniform = constraints is None and all(
