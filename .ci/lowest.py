@@ -1,4 +1,4 @@
-"""Constraints for pip: the lowest versions of what is needed, and of the extra `dev`.
+"""Constraints for pip: the lowest versions of what is needed, and of the extra `test`.
 
 They are the lower bounds of pyproject.toml, which so are tested, not hoped for.
 """
@@ -17,16 +17,16 @@ BOUND = re.compile(r"([\w.-]+)(?:\[[\w,-]+\])?>=([\w.]+)")
 def constraints(project: dict[str, object]) -> Iterator[str]:
     """A line for each package.
 
-    >>> extras = {"dev": ["pyright[nodejs]>=1.1.400"]}
+    >>> extras = {"test": ["pytest[dev]>=8.2.1"]}
     >>> given = {"dependencies": ["numpy>=2.1"], "optional-dependencies": extras}
     >>> list(constraints(given))
-    ['numpy==2.1', 'pyright==1.1.400']
+    ['numpy==2.1', 'pytest==8.2.1']
     """
     extras = project["optional-dependencies"]
     needed = project["dependencies"]
     assert isinstance(extras, dict)
     assert isinstance(needed, list)
-    for requirement in [*needed, *extras["dev"]]:
+    for requirement in [*needed, *extras["test"]]:
         found = BOUND.match(requirement)
         assert found, f"no lower bound: {requirement}"
         yield f"{found[1]}=={found[2]}"

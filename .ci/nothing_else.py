@@ -1,4 +1,4 @@
-"""Fails unless this interpreter has the extra `dev` and none of the other packages.
+"""Fails unless this interpreter has the extra `test` and none of the other packages.
 
 Run in the environment of README's test command: what comes with other extras must not
 be there, or the tests have seen more than a new user has.
@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 OTHERS = ("cuda12", "cuda13", "peers", "plot")
-"""The extras whose packages `dev` does not bring along by chance."""
+"""The extras whose packages `test` does not bring along by chance."""
 
 
 def main() -> int:
@@ -24,7 +24,7 @@ def main() -> int:
     unwanted = {plain(package) for extra in OTHERS for package in extras[extra]}
     present = {plain(found.metadata["Name"]) for found in distributions()}
     if found := sorted(unwanted & present):
-        print(f"more than the extra dev is installed: {', '.join(found)}")
+        print(f"more than the extra test is installed: {', '.join(found)}")
         return 1
     print(f"absent, as they should be: {', '.join(sorted(unwanted))}")
     return 0

@@ -6,7 +6,7 @@ WORKDIR /gpucodegen
 COPY . .
 
 FROM source AS test
-RUN python3 -m venv .venv && .venv/bin/pip install -e '.[dev]' && .venv/bin/python -m pytest -n auto
+RUN python3 -m venv .venv && .venv/bin/pip install -e '.[test]' && .venv/bin/python -m pytest -n auto
 
 FROM source AS run
 RUN python3 -m venv .venv && .venv/bin/pip install -e . && .venv/bin/python examples/matmul.py

@@ -18,7 +18,7 @@ OF_ARRAYS = {"dense_layer"}
 
 @pytest.mark.drawn(3)
 @pytest.mark.slow
-@pytest.mark.cases("name", sorted(PROGRAMS.keys() - OF_ARRAYS), parts=6)
+@pytest.mark.cases("name", sorted(PROGRAMS.keys() - OF_ARRAYS), parts=12)
 def test_numba_cuda_compiles_the_text(name: str) -> None:
     from tests.gpu.numba_cuda import ptx
 

@@ -284,7 +284,7 @@ PAIRS = [(text, dtype) for text in EXACT for dtype in ("bool", *FLOATS, *INTEGER
 
 @pytest.mark.drawn(2)
 @pytest.mark.slow
-@pytest.mark.cases(("text", "dtype"), PAIRS, parts=5)
+@pytest.mark.cases(("text", "dtype"), PAIRS, parts=9)
 def test_special_values(text: str, dtype: str):
     assert special_values({text: EXACT[text]}, [dtype]) == []
 

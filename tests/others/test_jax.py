@@ -42,7 +42,7 @@ def check(name: str, target: str) -> None:
 
 @pytest.mark.sampled(80)
 @pytest.mark.parametrize("name", list(CASES))
-@pytest.mark.drawn(22)
+@pytest.mark.drawn(15)
 def test_functions_of_jax(name: str):
     check(name, "cpu")
 

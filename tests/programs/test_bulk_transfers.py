@@ -122,7 +122,7 @@ SHAPES = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", SHAPES, ids=str)
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 def test_shapes(case: tuple[int, int, int, str, str, dict[str, str]]) -> None:
     """What is ragged, odd or short goes as before, beside what does not."""
     m, n, k, sizes, kind, wanted = case

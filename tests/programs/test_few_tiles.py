@@ -12,7 +12,7 @@ SIDES = {"dma_matmul": 16, "dma_matmul_f16": 32}
 TILES = [(1, 1, 1), (1, 1, 2), (2, 1, 1), (1, 2, 3), (1, 1, 0), (0, 1, 1)]
 
 
-@pytest.mark.drawn(15)
+@pytest.mark.drawn(10)
 @pytest.mark.sampled(36)
 @pytest.mark.parametrize("target", ["interp", "cpu", "sim"])
 @pytest.mark.parametrize("tiles", TILES, ids=str)

@@ -244,7 +244,7 @@ def test_an_estimate_that_crashes_or_hangs_is_a_trial(
     )
     monkeypatch.setattr(task, "EMULATION", 1.0)
     widths = [{"stream.width": width} for width in (1, 2, 4)]
-    found = tuned(target="sim", candidates=widths, timeout=20.0)
+    found = tuned(target="sim", candidates=widths, timeout=10.0)
     assert [trial.status for trial in found.trials] == [
         *(Status.PREDICTED, Status.CRASHED, Status.TIMEOUT, Status.PREDICTED)
     ]

@@ -75,7 +75,7 @@ def test_against_numpy(
 
 
 @pytest.mark.slow
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(
     tile=st.tuples(*[st.integers(1, 4)] * 3),
     grain=st.sampled_from([8, 16]),

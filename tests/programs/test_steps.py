@@ -89,7 +89,7 @@ def test_iterations_side_by_side(name: str, monkeypatch: pytest.MonkeyPatch) -> 
     walked_by(monkeypatch, (1, 32))
     kernel = KERNELS[name]
     program = gcg.compile(kernel.path, target="sim")
-    kernel.run(program[kernel.entry], {"N": 97})
+    kernel.run(program[kernel.entry], {"N": 69})
     assert "} else {" in str(program.stages(kernel.entry)[-1][1])
 
 

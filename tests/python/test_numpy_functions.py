@@ -199,7 +199,7 @@ CUT = "[:"
 CASES = [(family, kind) for family in FAMILIES for kind in KINDS]
 
 
-@pytest.mark.drawn(3)
+@pytest.mark.drawn(2)
 @pytest.mark.sampled(280)
 @pytest.mark.cases("case", CASES, ids=" ".join, parts=12)
 def test_functions(case: tuple[str, str]):

@@ -46,28 +46,42 @@ def pointer(_context: Any, _address: Any) -> Any:
     return result(numba.int64), lower
 
 
-@numba.cfunc(WORK)
-def count_up(begin: int, end: int, data: int) -> None:
-    """Adds one for each iteration."""
-    counts = numba.carray(pointer(data), (end,))
-    for i in range(begin, end):
-        counts[i] += 1
+@cache
+def count_up() -> int:
+    """The address of a function that adds one for each iteration."""
+
+    @numba.cfunc(WORK)
+    def count(begin: int, end: int, data: int) -> None:
+        counts = numba.carray(pointer(data), (end,))
+        for i in range(begin, end):
+            counts[i] += 1
+
+    _COMPILED.append(count)
+    return count.address
 
 
-COUNT_UP, PARALLEL_FOR = count_up.address, parallel_for()
+@cache
+def nested() -> int:
+    """That of one with a parallel loop of 16 iterations in each iteration."""
+    work, pool_of = count_up(), parallel_for()
+
+    @numba.cfunc(WORK)
+    def loops(begin: int, end: int, data: int) -> None:
+        for i in range(begin, end):
+            pool_of(work, data + 8 * 16 * i, 16, 2)
+
+    _COMPILED.append(loops)
+    return loops.address
 
 
-@numba.cfunc(WORK)
-def nested(begin: int, end: int, data: int) -> None:
-    """A parallel loop of 16 iterations in each iteration."""
-    for i in range(begin, end):
-        PARALLEL_FOR(COUNT_UP, data + 8 * 16 * i, 16, 2)
+_COMPILED: list[Any] = []
+"""They live as long as their addresses are known."""
 
 
-def counted(count: int, width: int, work: Any = count_up) -> np.ndarray:
-    """What ``work`` leaves in ``count`` words, and in one behind them."""
+def counted(count: int, width: int) -> np.ndarray:
+    """What `count_up` leaves in ``count`` words, and in one behind them."""
     counts = np.zeros(count + 1, np.int64)
-    parallel_for()(work.address, counts.ctypes.data, count, width)
+    parallel_for()(count_up(), counts.ctypes.data, count, width)
     return counts
 
 

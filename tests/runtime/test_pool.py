@@ -39,7 +39,7 @@ def test_each_iteration_runs_once(width: int) -> None:
 
 
 def test_negative_counts_are_none() -> None:
-    parallel_for()(count_up.address, 0, -3, 2)
+    parallel_for()(count_up(), 0, -3, 2)
 
 
 def test_parts_are_even_and_complete() -> None:
@@ -63,7 +63,7 @@ def test_callers_at_the_same_time_do_not_wait_for_each_other() -> None:
 def test_a_loop_in_a_loop_runs_where_it_is() -> None:
     counts = np.zeros(16 * 50, np.int64)
     for _ in range(100):
-        parallel_for()(nested.address, counts.ctypes.data, 50, 2)
+        parallel_for()(nested(), counts.ctypes.data, 50, 2)
     assert (counts == 100).all()
 
 
@@ -74,7 +74,7 @@ import ctypes, os, threading, time, sys
 sys.path.insert(0, {str(ROOT)!r})
 from gpucodegen.intrinsics.pool import layout
 from tests.runtime.pool_calls import *
-parallel_for()
+parallel_for(), count_up()
 words = memory()
 """
     done = subprocess.run(

@@ -376,6 +376,7 @@ ARCHITECTURES = ("sm_80", "sm_90a")
 
 
 @pytest.mark.slow
+@pytest.mark.drawn(30)
 @pytest.mark.parametrize("target", ["cpu", "cuda"])
 @pytest.mark.parametrize("path", ALL, ids=lambda path: path.stem)
 def test_the_schedules_of_all_examples_repeat(path: Path, target: str) -> None:
