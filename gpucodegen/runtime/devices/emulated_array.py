@@ -7,6 +7,7 @@ and NumPy refuses them.
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import prod
@@ -33,8 +34,8 @@ class Allocation:
     size: int
     owner: object = None
 
-    def __del__(self) -> None:
-        if self.owner is None:
+    def __del__(self, is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        if self.owner is None and not is_finalizing():  # then modules may be gone
             self.memory.free(self.address)
 
 
