@@ -1,4 +1,4 @@
-"""The import graph of the product, read from its sources.
+"""The import graph of the product, as import-linter reads it from the sources.
 
 Every import counts: at the top of a file, inside a function, and for type checkers
 only.  `floors` reads the order of the rows from docs/layout.md.
@@ -6,11 +6,11 @@ only.  `floors` reads the order of the rows from docs/layout.md.
 
 from __future__ import annotations
 
-import ast
-import gc
 import re
-from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.house.readme import ROOT
 
@@ -38,73 +38,13 @@ def entries(folder: Path) -> list[str]:
     return sorted(modules + inner)
 
 
-def trees(root: Path = PRODUCT) -> dict[str, ast.Module]:
-    """The syntax tree of each module; a package is its ``__init__.py``."""
-    found: dict[str, ast.Module] = {}
-    gc.disable()  # takes longer than the parser: the trees are millions of objects
-    try:
-        for folder in folders(root):
-            package = ".".join((root.name, *folder.relative_to(root).parts))
-            for path in sorted(folder.glob("*.py")):
-                name = package if path.stem == "__init__" else f"{package}.{path.stem}"
-                found[name] = ast.parse(path.read_text("utf-8"))
-    finally:
-        gc.enable()
-    return found
-
-
-def graph(trees: Mapping[str, ast.Module]) -> Graph:
-    """Which modules each module imports."""
-    known = set(trees)
-    return {name: set(imported(tree, known)) for name, tree in trees.items()}
-
-
-def statements(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
-    """All statements, handlers and cases of a body; expressions hold no import."""
-    for node in body:
-        yield node
-        for name in ("body", "orelse", "finalbody", "handlers", "cases"):
-            yield from statements(getattr(node, name, ()))
-
-
-def imported(tree: ast.Module, known: set[str]) -> Iterator[str]:
-    """The known modules that a file imports; imports are absolute (ruff checks it)."""
-    for node in statements(tree.body):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name in known)
-        elif isinstance(node, ast.ImportFrom):
-            source = node.module or ""
-            for alias in node.names:
-                inner = f"{source}.{alias.name}"
-                if {inner, source} & known:
-                    yield inner if inner in known else source
-
-
-def cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
-    """Groups of two or more nodes that reach one another, after Tarjan."""
-    number: dict[str, int] = {}
-    lowest: dict[str, int] = {}
-    stack: list[str] = []
-    found: list[list[str]] = []
-
-    def visit(node: str) -> None:
-        number[node] = lowest[node] = len(number)
-        stack.append(node)
-        for target in graph.get(node, ()):
-            if target not in number:
-                visit(target)
-            if target in stack:
-                lowest[node] = min(lowest[node], lowest[target])
-        if lowest[node] == number[node]:
-            place = stack.index(node)
-            if len(stack) > place + 1:
-                found.append(sorted(stack[place:]))
-            del stack[place:]
-
-    for node in graph:
-        if node not in number:
-            visit(node)
-    return found
+def graph() -> Graph:
+    """Which modules each module imports; skips where the extra dev is not installed."""
+    grimp: Any = pytest.importorskip("grimp")
+    found = grimp.build_graph(PACKAGE, cache_dir=None)
+    return {
+        name: found.find_modules_directly_imported_by(name) for name in found.modules
+    }
 
 
 def row(module: str) -> str:
