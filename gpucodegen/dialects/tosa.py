@@ -89,7 +89,7 @@ def _entry(r: Reader) -> tuple[str, Attribute]:
     name = r.keyword("an attribute name")
     if not r.accept("="):
         return name, UnitAttr()
-    if r.token.isupper():
+    if r.token[:1].isupper():  # a word; a quoted one is a string
         return name, OpaqueAttr(f"#tosa<{name} {r.advance()}>")
     return name, r.attribute()
 

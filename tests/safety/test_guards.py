@@ -69,6 +69,56 @@ def test_a_bound_call_is_refused_each_time():
             launch()
 
 
+REVERSED = """
+func.func @f(%a: memref<?xf32>, %b: memref<?xf32>, %first: index, %n: index) {
+  %r = memref.subview %a[%first] [%n] [-1]
+    : memref<?xf32> to memref<?xf32, strided<[-1], offset: ?>>
+  affine.for %i = 0 to %n {
+    %v = affine.load %r[%i] : memref<?xf32, strided<[-1], offset: ?>>
+    affine.store %v, %b[%i] : memref<?xf32>
+  }
+  return
+}"""
+STRIDED = """
+func.func @f(%a: memref<?xf32, strided<[?], offset: ?>>, %b: memref<?xf32>,
+    %n: index) {
+  %base, %offset, %size, %stride = memref.extract_strided_metadata %a
+    : memref<?xf32, strided<[?], offset: ?>> -> memref<f32>, index, index, index
+  %r = memref.reinterpret_cast %a to offset: [%offset], sizes: [%n],
+    strides: [%stride] : memref<?xf32, strided<[?], offset: ?>>
+    to memref<?xf32, strided<[?], offset: ?>>
+  affine.for %i = 0 to %n {
+    %v = affine.load %r[%i] : memref<?xf32, strided<[?], offset: ?>>
+    affine.store %v, %b[%i] : memref<?xf32>
+  }
+  return
+}"""
+
+
+@pytest.mark.cases("target", ["cpu", "interp"])
+def test_reversed_views_are_refused_where_they_leave_their_array(target: str):
+    f = gcg.compile(REVERSED, target=target).f
+    for first, count in ((7, 8), (4, 3), (0, 1), (-1, 0)):
+        result = numbers(8)
+        f(numbers(8), result, first, count)
+        expected = [float(first - i) for i in range(count)]
+        assert result.tolist() == [*expected, *range(count, 8)]
+    for first, count in ((8, 8), (3, 5)):
+        with pytest.raises((errors.AccessOutOfBounds, errors.IndexOutOfBounds)):
+            f(numbers(8), numbers(8), first, count)
+
+
+@pytest.mark.cases("stride", [1, 3, -1, -2])
+@pytest.mark.sampled(2)
+def test_reinterpreted_views_reach_as_far_as_their_array(stride: int):
+    f = gcg.compile(STRIDED, target="cpu").f
+    given, result = numbers(24)[::stride][:8], np.zeros(9, np.float32)
+    f(given, result, 8)
+    assert result.tolist() == [*given.tolist(), 0]
+    with pytest.raises(errors.AccessOutOfBounds):
+        f(given, result, 9)
+
+
 def test_what_shapes_prove_has_no_checks():
     program = gcg.compile(GATHER.replace("memref.load %a[%j]", "affine.load %a[%i]"))
     program.f(numbers(8), np.zeros(8, np.int64), numbers(8))

@@ -8,7 +8,7 @@ buffer that may leave its source, where an access through it could touch any mem
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -62,8 +62,8 @@ def chain_leaves(
             break
         if view.name == CAST:
             whole = stated(view.operands[0], definitions)
-            total = _reach(c, whole, _strides(c, whole, definitions))
-            made += _reinterpreted(c, view, verb, total)
+            reach = _reach(c, whole, _strides(c, whole, definitions))
+            made += _reinterpreted(c, view, verb, *reach)
         else:
             made += _VIEWS[view.name](c, view, verb)
         buffer = view.operands[0]
@@ -71,33 +71,48 @@ def chain_leaves(
 
 
 def _subview(c: ConditionBuilder, op: Operation, verb: str) -> list[Leaf]:
-    """offset >= 0 and offset + (size - 1) * stride < extent, unless it is empty."""
+    """The first and the last element lie in the dimension, unless it is empty."""
     part = memref.Slice(op)
     entries = zip(part.offsets, part.sizes, part.strides, strict=True)
     made: list[Leaf] = []
     for dimension, (offset, size, stride) in enumerate(entries):
         extent = c.extent(part.source, dimension)
-        first = c.value(offset)
-        step = c.times(c.minus(c.value(size), 1), c.value(stride))
-        last = c.plus(first, step)
-        bad = c.some([c.outside(first, last, extent), c.below(c.value(stride), 0)])
+        first, steps = c.value(offset), c.minus(c.value(size), 1)
+        last = c.plus(first, c.times(steps, c.value(stride)))
+        low, high = _range(c, first, [(steps, stride)])
+        bad = c.outside(low, high, extent)
         known = (("offset", first), ("last", last), ("extent", extent))
         made.append(Leaf(part.source, verb, dimension, known, bad))
     return made
 
 
+def _range(
+    c: ConditionBuilder, first: Value, steps: Iterable[tuple[Value, Value | int]]
+) -> tuple[Value, Value]:
+    """The lowest and the highest position of so many steps of such strides each."""
+    low = high = first
+    for count, stride in steps:
+        if not (isinstance(stride, int) and stride >= 0):
+            low = c.plus(low, c.times(count, c.smaller(c.value(stride), 0)))
+        if not (isinstance(stride, int) and stride <= 0):
+            high = c.plus(high, c.times(count, c.larger(c.value(stride), 0)))
+    return low, high
+
+
 def _reinterpreted(
-    c: ConditionBuilder, op: Operation, verb: str, total: Value
+    c: ConditionBuilder, op: Operation, verb: str, least: Value, total: Value
 ) -> list[Leaf]:
-    """The first and the last element against the reach of the buffer."""
+    """The elements against the reach of the buffer."""
     part = memref.Slice(op)
-    first = c.value(part.offsets[0])
-    last, negative = first, list[Value]()
-    for size, stride in zip(part.sizes, part.strides, strict=True):
-        step = c.times(c.minus(c.value(size), 1), c.value(stride))
-        last = c.plus(last, step)
-        negative.append(c.below(c.value(stride), 0))
-    bad = c.some([c.outside(first, last, total), *negative])
+    first = last = c.value(part.offsets[0])
+    steps = [
+        (c.minus(c.value(size), 1), stride)
+        for size, stride in zip(part.sizes, part.strides, strict=True)
+    ]
+    for count, stride in steps:
+        last = c.plus(last, c.times(count, c.value(stride)))
+    low, high = _range(c, first, steps)
+    bad = c.some([c.below(low, least), c.reaches(high, total)])
     known = (("offset", first), ("last", last), ("elements", total))
     return [Leaf(part.source, verb, 0, known, bad)]
 
@@ -166,15 +181,19 @@ def strided_metadata(b: Builder, buffer: Value) -> Sequence[Value]:
     return b.add(METADATA, (buffer,), kinds)[2 + ty.rank :]
 
 
-def _reach(c: ConditionBuilder, buffer: Value, steps: Sequence[Value] | None) -> Value:
-    """The number of elements from the first one on that surely belong to a buffer."""
-    if steps is None:
-        return c.value(0) if is_open(buffer.type) else elements_of(c, buffer)
-    last = c.value(0)
-    for dimension, stride in enumerate(steps):
-        size = c.minus(c.extent(buffer, dimension), 1)
-        last = c.plus(last, c.times(size, stride))
-    return c.plus(last, 1)
+def _reach(
+    c: ConditionBuilder, buffer: Value, strides: Sequence[Value] | None
+) -> tuple[Value, Value]:
+    """Positions from the first element on that surely belong to a buffer: low, end."""
+    zero = c.value(0)
+    if strides is None:
+        return zero, zero if is_open(buffer.type) else elements_of(c, buffer)
+    steps = [
+        (c.minus(c.extent(buffer, dimension), 1), stride)
+        for dimension, stride in enumerate(strides)
+    ]
+    low, high = _range(c, zero, steps)
+    return low, c.plus(high, 1)
 
 
 def elements_of(c: ConditionBuilder, buffer: Value) -> Value:

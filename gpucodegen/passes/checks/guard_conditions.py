@@ -238,6 +238,12 @@ class ConditionBuilder:
     def times(self, left: Value, right: Value | int) -> Value:
         return self._combined("arith.muli", mul, left, right)
 
+    def smaller(self, left: Value, right: Value | int) -> Value:
+        return self._combined("arith.minsi", min, left, right)
+
+    def larger(self, left: Value, right: Value | int) -> Value:
+        return self._combined("arith.maxsi", max, left, right)
+
     def _combined(
         self,
         name: str,
@@ -261,8 +267,10 @@ class ConditionBuilder:
 
     def outside(self, first: Value, last: Value, extent: Value) -> Value:
         """Whether a range, both ends included, leaves ``[0, extent)``."""
-        low = self.below(first, 0)
-        return self.some([low, self._compared("sge", last, extent)])
+        return self.some([self.below(first, 0), self.reaches(last, extent)])
+
+    def reaches(self, left: Value, right: Value) -> Value:
+        return self._compared("sge", left, right)
 
     def _compared(self, predicate: str, left: Value, right: Value | int) -> Value:
         one = self.numbers.get(left)
