@@ -18,12 +18,7 @@ def tell(warning: Warning | str) -> None:
     The :mod:`warnings` module counts frames, and no count is right for a warning that
     a pass, the parser and the cache may all cause, at any depth.
     """
-    from inspect import currentframe
-
-    frame = currentframe()
-    assert frame is not None, "CPython has frames"
-    while _is_ours(frame) and frame.f_back is not None:
-        frame = frame.f_back
+    frame = caller()
     names = frame.f_globals
     kind = type(warning) if isinstance(warning, Warning) else UserWarning
     warnings.warn_explicit(
@@ -34,6 +29,17 @@ def tell(warning: Warning | str) -> None:
         names.get("__name__", "<unknown>"),
         names.setdefault("__warningregistry__", {}),
     )
+
+
+def caller() -> FrameType:
+    """The frame of the innermost line outside the package."""
+    from inspect import currentframe
+
+    frame = currentframe()
+    assert frame is not None, "CPython has frames"
+    while _is_ours(frame) and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
 
 
 def _is_ours(frame: FrameType) -> bool:

@@ -6,7 +6,6 @@ its line runs, which becomes its location.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -17,6 +16,7 @@ from gpucodegen import errors
 from gpucodegen.dialects import func
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.verifier import verify
+from gpucodegen.errors.warnings import caller
 from gpucodegen.ir.locations import FileLoc
 from gpucodegen.ir.operation import Operation, Value, single_block
 from gpucodegen.ir.types import INDEX
@@ -152,13 +152,9 @@ class Builder:
         return self._arguments[name]
 
     def here(self) -> OperationList:
-        """The open block, located at the innermost caller outside this file."""
-        frame = inspect.currentframe()
-        while frame is not None and frame.f_code.co_filename == __file__:
-            frame = frame.f_back
-        if frame is not None:
-            place = FileLoc(frame.f_code.co_filename, frame.f_lineno)
-            self._blocks[-1].location = place
+        """The open block, located at the line of the caller."""
+        frame = caller()
+        self._blocks[-1].location = FileLoc(frame.f_code.co_filename, frame.f_lineno)
         return self._blocks[-1]
 
     def value(self, item: Any) -> Scalar | View | Lazy:

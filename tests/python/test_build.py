@@ -46,6 +46,16 @@ def test_operations_have_the_lines_that_built_them():
     assert place.filename == __file__
 
 
+def test_a_loop_has_the_line_that_opened_it():
+    f = gcg.build("f", x="f64[:]", step="index")
+    with f.loop(0, 9, f["step"]) as i:
+        f["x"][i] = 1.0
+    with pytest.raises(errors.InvalidLoopStep) as caught:
+        f.compile(target="cpu").f(np.zeros(9), -1)
+    assert caught.value.place is not None
+    assert caught.value.place.filename == __file__
+
+
 def test_wrong_operands():
     f = gcg.build("f", x="f64[3]", y="f64[4]", n="index")
     with pytest.raises(errors.WrongOperand, match="add does not take an array"):

@@ -291,8 +291,8 @@ class _Guarder:
     def _leaf_checks(self, op: Operation) -> tuple[list[Check], list[Operation]]:
         c = ConditionBuilder(Builder(op.location))
         checks = [
-            Check(op.location, leaf.buffer.name or "a temporary", leaf.verb, leaf.dimension,
-                  leaf.known, leaf.bad)
+            Check(op.location, leaf.buffer.name or "a temporary", leaf.verb,
+                  leaf.dimension, leaf.known, leaf.bad)
             for leaf in out_of_bounds_of(c, op, self.defined)
         ]  # fmt: skip
         return checks, c.b.operations
