@@ -20,7 +20,7 @@ from gpucodegen.emit.spelling import is_index
 from gpucodegen.ir.affine import AffineExpr, AffineMap, Binary, Const
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerSetAttr, StridedLayoutAttr
 from gpucodegen.ir.number_formats import MOST_THREADS
-from gpucodegen.ir.operation import Block, Operation, Value, operand_segments
+from gpucodegen.ir.operation import Block, Operation, Value
 from gpucodegen.ir.types import INDEX, IntegerType, MemRefType, element_type
 
 CASTS = frozenset({"arith.index_cast", "arith.index_castui"})
@@ -32,7 +32,7 @@ SENSITIVE = frozenset(
         "mulsi_extended mului_extended index_castui"
     ).split()
 ) | frozenset(
-    "scf.for scf.parallel scf.index_switch affine.delinearize_index math.absi "
+    "scf.for scf.index_switch affine.delinearize_index math.absi "
     "math.ctlz math.cttz math.ctpop math.ipowi".split()
 )
 MODULAR = frozenset(
@@ -40,7 +40,7 @@ MODULAR = frozenset(
     "affine.delinearize_index affine.linearize_index".split()
 )
 """Operations that are exact modulo 2^32: parts of an address include their operands."""
-LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.parallel"})
+LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for"})
 BOUNDS = LOOPS | {"affine.if", "affine.min", "affine.max"}
 LONG_STEP = 1 << 42
 """Largest step, above any grid, that is added to bounds without overflow."""
@@ -103,12 +103,7 @@ def wrapping_loops(kernel: Operation, blocks: Sequence[Block]) -> frozenset[Oper
 
 def _steps(op: Operation) -> list[tuple[Value, Value]]:
     """Upper bound and step of each variable of an ``scf`` loop."""
-    if op.name == "scf.for":
-        return [(op.operands[1], op.operands[2])]
-    if op.name != "scf.parallel":
-        return []
-    _, uppers, steps, _ = operand_segments(op, 4)
-    return list(zip(uppers, steps, strict=True))
+    return [(op.operands[1], op.operands[2])] if op.name == "scf.for" else []
 
 
 def _holds_words(op: Operation) -> bool:

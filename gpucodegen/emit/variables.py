@@ -37,10 +37,8 @@ from gpucodegen.emit.source import SourceWriter
 from gpucodegen.ir.affine import AffineExpr, Binary, linear_form
 from gpucodegen.ir.operation import Block, Operation, Value
 
-LOOPS = frozenset(
-    {"affine.for", "affine.parallel", "scf.for", "scf.parallel", "scf.while"}
-)
-WRITTEN_INSIDE = frozenset({"affine.parallel", "scf.parallel", "scf.while"})
+LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.while"})
+WRITTEN_INSIDE = frozenset({"affine.parallel", "scf.while"})
 """Loops that write their results in every iteration."""
 CARRYING = {"affine.for": 1, "scf.for": 1}
 """Loops with carried values, and their number of leading block arguments."""

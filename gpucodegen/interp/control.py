@@ -7,6 +7,7 @@ writes of other iterations are visible only after the loop.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import product
 from typing import Any
 
@@ -204,7 +205,7 @@ def _forall(m: Machine, op: Operation, *_: Any) -> Any:
     shared = groups["outputs"]
     made = tuple(value.copy() for value in shared)
     outputs = op.body.arguments[len(upper) :]
-    for point in product(*map(steps, lower, upper, step)):
+    for point in _points(list(zip(lower, upper, step, strict=True))):
         end, _values = m.region(op.regions[0], (*point, *shared))
         for insert in end.body.operations if end is not None and end.regions else ():
             source, dest = m.of(insert.operands[:2])
@@ -214,6 +215,17 @@ def _forall(m: Machine, op: Operation, *_: Any) -> Any:
     return given(made)
 
 
+def _points(bounds: Sequence[tuple[int, int, int]]) -> Iterator[tuple[int, ...]]:
+    """All iterations, as nested loops make them: no step of one that does not run."""
+    if not bounds:
+        yield ()
+        return
+    first, *others = bounds
+    for i in steps(*first):
+        for rest in _points(others):
+            yield (i, *rest)
+
+
 FORALL_OPERATIONS: dict[str, Evaluate] = {"scf.forall": _forall}
 
 
@@ -221,7 +233,7 @@ def _parallel(m: Machine, op: Operation, *operands: Any) -> Any:
     count = len(op.body.arguments)
     lower, upper, step = (operands[i * count : (i + 1) * count] for i in range(3))
     carried = operands[3 * count :]
-    for point in product(*map(steps, lower, upper, step)):
+    for point in _points(list(zip(lower, upper, step, strict=True))):
         end, values = m.region(op.regions[0], point)
         if end is not None and end.regions:
             carried = tuple(

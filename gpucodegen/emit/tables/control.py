@@ -8,7 +8,7 @@ next block; such a region inside a structured body leaves the loop at its yield.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from math import gcd
 
 from gpucodegen.dialects import cf, scf
@@ -18,7 +18,7 @@ from gpucodegen.emit.expressions import Precedence, Text, binary, call, extreme,
 from gpucodegen.emit.index_widths import LONG_STEP
 from gpucodegen.emit.spelling import in_range, is_index
 from gpucodegen.ir.affine import AffineExpr
-from gpucodegen.ir.operation import Block, Operation, Successor, Value, operand_segments
+from gpucodegen.ir.operation import Block, Operation, Successor, Value
 
 
 @contextmanager
@@ -207,28 +207,6 @@ def scf_while(e: Emitter, op: Operation) -> None:
         body_of(e, loop.after.operations, loop.before.arguments)
 
 
-def scf_parallel(e: Emitter, op: Operation) -> None:
-    """``scf.parallel`` as sequential loops; results accumulate in iteration order."""
-    lowers, uppers, steps, inits = operand_segments(op, 4)
-    e.assign(op.results, texts(e, inits))
-    ranges = [
-        (e.text(a), e.text(b), e.text(c))
-        for a, b, c in zip(lowers, uppers, steps, strict=True)
-    ]
-    with ExitStack() as loops:
-        for iv, bounds in zip(op.body.arguments, ranges, strict=True):
-            loops.enter_context(_runtime_loop(e, op, iv, bounds))
-        *inner, terminator = op.body.operations
-        e.emit(inner)
-        for total, region, part in zip(
-            op.results, terminator.regions, terminator.operands, strict=True
-        ):
-            (block,) = region.blocks
-            for argument, value in zip(block.arguments, (total, part), strict=True):
-                e.alias(argument, value)
-            body_of(e, block.operations, [total])
-
-
 def index_switch(e: Emitter, op: Operation) -> None:
     """``scf.index_switch``: the first region is the default."""
     values = op.numbers("cases")
@@ -247,7 +225,6 @@ SCF_HANDLERS: dict[str, Handler] = {
     "scf.for": scf_for,
     "scf.if": scf_if,
     "scf.while": scf_while,
-    "scf.parallel": scf_parallel,
     "scf.index_switch": index_switch,
 }
 

@@ -1,10 +1,10 @@
 """Checks of loop steps that are known only at run time: a step must be positive.
 
-``scf.for`` and ``scf.parallel`` loops whose step is not proven positive get a check.
-It refuses the call in front of the outermost enclosing loop where all its operands are
-known and the loop surely runs; otherwise it skips the loop and reports it.  When a
-check moves out of an outer loop, that loop must have an iteration for the inner one to
-run, so its condition becomes: lower < upper of that loop, and the check.
+``scf.for`` loops whose step is not proven positive get a check.  It refuses the call in
+front of the outermost enclosing loop where all its operands are known and the loop
+surely runs; otherwise it skips the loop and reports it.  When a check moves out of an
+outer loop, that loop must have an iteration for the inner one to run, so its condition
+becomes: lower < upper of that loop, and the check.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from gpucodegen.ir.operation import (
     Value,
     ValueMap,
     clone,
-    operand_segments,
     single_block,
 )
 from gpucodegen.ir.types import I1, INDEX
@@ -46,7 +45,7 @@ class CheckLoopSteps(ModulePass):
     """Refuses calls in which a loop would run with a step that is not positive."""
 
     name: ClassVar[str] = "check-loop-steps"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"scf.for", "scf.parallel"})
+    looks_for: ClassVar[frozenset[str]] = frozenset({"scf.for"})
 
     def apply(self, module: Module) -> Module:
         return in_functions(module, _function)
@@ -229,9 +228,6 @@ def _bounds(op: Operation) -> Iterator[tuple[Value, Value, Value]]:
     if op.name == "scf.for":
         lower, upper, step, *_ = op.operands
         yield lower, upper, step
-    elif op.name == "scf.parallel":
-        lowers, uppers, steps, _ = operand_segments(op, 4)
-        yield from zip(lowers, uppers, steps, strict=True)
 
 
 def _runs(op: Operation, number: int) -> tuple[Build, Sequence[Value]] | None:

@@ -29,9 +29,7 @@ TOTAL = CASTS | frozenset(
     " arith.cmpi".split()
 )
 """Operations on integers that have a result for all operands."""
-AROUND = frozenset(
-    "scf.for scf.if scf.parallel affine.for affine.if affine.parallel".split()
-)
+AROUND = frozenset("scf.for scf.if affine.for affine.if affine.parallel".split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,22 +1,27 @@
-"""Lowering of ``scf.forall``: to loops on buffers, and reads of its shared outputs.
+"""``scf.forall`` and ``scf.parallel`` as loops; reads of shared outputs of the former.
 
 Iterations write in no order, and none sees the writes of another.  The slice that an
 iteration inserts stays a slice of the output, which is updated in place.  Every other
 read is redirected to the tensor that the loop was given, and the conflict analysis
 copies that tensor where a write would spoil it.  On buffers the loops become ``scf``
-loops; later passes raise them to affine and prove them parallel.
+loops; later passes raise them to affine and prove them parallel.  Reductions of
+``scf.parallel`` combine values in any order: their sums and products may be
+reassociated.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import ClassVar
 
+from gpucodegen.dialects.arith import permits
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.memref import DYNAMIC_MARK, Mixed, Slice
 from gpucodegen.dialects.scf.syntax import BOUNDS
+from gpucodegen.ir.attributes import OpaqueAttr
 from gpucodegen.ir.operation import (
     Operation,
     Value,
@@ -123,7 +128,7 @@ def _nest(
 
 @dataclass(frozen=True, slots=True)
 class ForallToLoops(ModulePass):
-    """``scf.forall`` without shared outputs becomes a nest of ``scf.for``.
+    """``scf.parallel``, and ``scf.forall`` without shared outputs, become ``scf.for``.
 
     >>> import gpucodegen as gcg
     >>> module = gcg.parse('''
@@ -138,7 +143,7 @@ class ForallToLoops(ModulePass):
     """
 
     name: ClassVar[str] = "forall-to-loops"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"scf.forall"})
+    looks_for: ClassVar[frozenset[str]] = frozenset({"scf.forall", "scf.parallel"})
 
     def apply(self, module: Module) -> Module:
         (root,) = rewrite_bottom_up(module.operation, _loops)
@@ -146,6 +151,8 @@ class ForallToLoops(ModulePass):
 
 
 def _loops(op: Operation) -> Sequence[Operation] | None:
+    if op.name == "scf.parallel":
+        return _parallel(op)
     if op.name != "scf.forall" or op.results:
         return None
     b = Builder(op.location)
@@ -164,3 +171,55 @@ def _bounds(op: Operation) -> Iterator[list[Mixed]]:
     for name, values in zip(BOUNDS, operand_segments(op, 4), strict=False):
         dynamic = iter(values)
         yield [next(dynamic) if n == DYNAMIC_MARK else n for n in op.numbers(name)]
+
+
+def _parallel(op: Operation) -> Sequence[Operation]:
+    lower, upper, step, inits = operand_segments(op, 4)
+    bounds = zip(lower, upper, step, op.body.arguments, strict=True)
+    return [_carrying(op, list(bounds), inits, op.results)]
+
+
+def _carrying(
+    op: Operation,
+    bounds: Sequence[tuple[Value, ...]],
+    inits: Sequence[Value],
+    results: Sequence[Value],
+) -> Operation:
+    """The loop of the first bounds around the others; it carries the reductions."""
+    (*first, iv), *others = bounds
+    carried = [value.renewed() for value in results]
+    if others:
+        yielded = [value.renewed() for value in results]
+        body = [_carrying(op, others, carried, yielded)]
+    else:
+        *body, end = op.body.operations
+        combined, yielded = _combined(end, carried)
+        body += combined
+    body.append(Operation("scf.yield", tuple(yielded), location=op.location))
+    region = single_block(tuple(body), (iv, *carried))
+    operands = (*first, *inits)
+    return Operation("scf.for", operands, results, {}, (region,), location=op.location)
+
+
+def _combined(
+    end: Operation, carried: Sequence[Value]
+) -> tuple[list[Operation], list[Value]]:
+    """The operations of the reductions' regions, and their results."""
+    made, results = list[Operation](), list[Value]()
+    for region, total, value in zip(end.regions, carried, end.operands, strict=True):
+        (block,) = region.blocks
+        mapping = dict(zip(block.arguments, (total, value), strict=True))
+        *inner, returned = block.operations
+        made += [substitute_values(_in_any_order(o), mapping) for o in inner]
+        (result,) = returned.operands
+        results.append(mapping.get(result, result))
+    return made, results
+
+
+def _in_any_order(op: Operation) -> Operation:
+    if op.name not in {"arith.addf", "arith.mulf"} or permits(op, "reassoc"):
+        return op
+    flags = re.findall(r"\w+(?=[,>])", str(op.attributes.get("fastmath", "")))
+    words = ",".join(["reassoc", *(word for word in flags if word != "none")])
+    made = OpaqueAttr(f"#arith.fastmath<{words}>")
+    return op.with_(attributes={**op.attributes, "fastmath": made})
