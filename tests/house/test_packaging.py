@@ -159,4 +159,4 @@ def test_the_development_container_sets_up_a_clone() -> None:
         (ROOT / ".devcontainer/devcontainer.json").read_text("utf-8")
     )
     setup, _, _ = TESTS.rpartition(" && ")
-    assert container["postCreateCommand"] == setup
+    assert container["postCreateCommand"] == setup.replace("[test]", "[dev]")
