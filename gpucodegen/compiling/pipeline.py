@@ -56,7 +56,11 @@ from gpucodegen.passes.prepare.linalg_on_tensors import (
     VectorContract,
 )
 from gpucodegen.passes.prepare.linalg_to_affine import Generalize, LinalgToAffine
-from gpucodegen.passes.prepare.memory_operations import HoistGlobals, LowerDeallocations
+from gpucodegen.passes.prepare.memory_operations import (
+    CopiesToLoops,
+    HoistGlobals,
+    LowerDeallocations,
+)
 from gpucodegen.passes.prepare.memref_views import (
     RebaseViews,
     ReshapesToCasts,
@@ -154,6 +158,7 @@ def _loops(r: Request) -> Sequence[ModulePass]:
         ReshapesToCasts(),
         *checked,
         LinalgToAffine(),
+        CopiesToLoops(),
         NormalizeTransfers(),
         LoopsToIndex(),
         WidenIntegers(),

@@ -14,6 +14,7 @@ from gpucodegen.passes.loops.fusion import FuseElementwise
 from gpucodegen.passes.loops.histogram_privatization import AtomicUpdates
 from gpucodegen.passes.loops.rectangular_tiling import Tile
 from gpucodegen.passes.loops.selection_keys import PackSelections
+from gpucodegen.passes.loops.sinking import SinkIntoLoops
 from gpucodegen.passes.prepare.argument_facts import MarkOverwritten
 from gpucodegen.tiling.machine.gpu.devices import WARP
 
@@ -47,4 +48,4 @@ def _nests(options: Options) -> list[ModulePass]:
         return []
     orders = [ExposeParallelism(options.arch)] if options.time_tiles else []
     fused = [FuseRows(options.arch), FuseElementwise(), CoalesceRows()]
-    return [PredicatePadding(), *fused, ContractArrays(), *orders]
+    return [SinkIntoLoops(), PredicatePadding(), *fused, ContractArrays(), *orders]

@@ -2,6 +2,8 @@
 
 `ExpandCopies`: large copies become loops, so that threads share them and stores bypass
 the caches; a copy between contiguous buffers is one loop.  Small copies stay calls.
+`CopiesToLoops`: so do copies of what a loop makes, such as the rows of an array, which
+belong to that loop's nest.
 
 `LowerDeallocations`: ``bufferization.dealloc`` becomes deallocations under conditions.
 A buffer is freed if its condition holds and no retained buffer is the same memory,
@@ -20,7 +22,7 @@ that loops and branches that read constants run in kernels.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from math import prod
@@ -264,6 +266,54 @@ class ExpandCopies(ModulePass):
         bits = element_bits(element_type(types[0]))
         footprint = 2 * prod(extents) * bits // 8
         return whole and goes_past_caches(footprint, Machine(kept=self.kept))
+
+
+@dataclass(frozen=True, slots=True)
+class CopiesToLoops(ModulePass):
+    """Write copies of known extents to or from a view or buffer of a loop as loops.
+
+    >>> import gpucodegen as gcg
+    >>> module = gcg.parse('''
+    ... func.func @f(%A: memref<9x64xf32>, %B: memref<64xf32>) {
+    ...   affine.for %i = 0 to 9 {
+    ...     %row = memref.subview %A[%i, 0] [1, 64] [1, 1]
+    ...       : memref<9x64xf32> to memref<64xf32, strided<[1], offset: ?>>
+    ...     memref.copy %row, %B
+    ...       : memref<64xf32, strided<[1], offset: ?>> to memref<64xf32>
+    ...   }
+    ...   return
+    ... }''')
+    >>> "memref.copy" in str(CopiesToLoops().apply(module))
+    False
+    """
+
+    name: ClassVar[str] = "copies-to-loops"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"memref.copy"})
+
+    def apply(self, module: Module) -> Module:
+        def function(op: Operation) -> list[Operation]:
+            chosen = set(_copies_of_loops(op))
+            return rewrite_bottom_up(op, lambda o: _loops(o) if o in chosen else None)
+
+        return in_functions(module, function)
+
+
+def _copies_of_loops(function: Operation) -> Iterator[Operation]:
+    for loop in function.walk():
+        if loop.name not in _LOOPS:
+            continue
+        inner = [op for op in loop.walk() if op is not loop]
+        made = {value for op in inner for value in op.results}
+        for op in inner:
+            if op.name != "memref.copy" or made.isdisjoint(op.operands):
+                continue
+            types = [value.type for value in op.operands]
+            shapes = {ty.shape for ty in types if isinstance(ty, MemRefType)}
+            if len(shapes) == 1 and all(None not in shape for shape in shapes):
+                yield op
+
+
+_LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.while"})
 
 
 def _loops(op: Operation) -> list[Operation]:

@@ -347,7 +347,16 @@ def _is_masked(op: Operation) -> bool:
 
 def _copy(op: Operation, env: Environment) -> Accesses:
     source, target = op.operands
-    return [*whole(env, op, source, (READ,)), *whole(env, op, target, (WRITE,))]
+    return [*_box(env, op, source, READ), *_box(env, op, target, WRITE)]
+
+
+def _box(env: Environment, op: Operation, memref: Value, kind: AccessKind) -> Accesses:
+    """Access of every cell of a buffer, or of a view of known extents."""
+    shape = memref.type.shape if isinstance(memref.type, MemRefType) else None
+    if shape is None or None in shape:
+        return whole(env, op, memref, (kind,))
+    extents = {d: extent or 0 for d, extent in enumerate(shape)}
+    return [_widened(env, op, memref, ["0"] * len(shape), kind, extents)]
 
 
 def _rows_of_tiles(op: Operation, env: Environment) -> Accesses:
