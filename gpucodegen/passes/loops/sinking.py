@@ -10,18 +10,22 @@ if they have no effects and no iteration stores what one of them loads.  Operati
 without effects give the same results.  A load stands before all stores of the inner
 loop in its iteration of the outer one, and behind all of earlier iterations; both stay
 true but for the stores of the same iteration, which must not touch its element: no
-dependence leads from the load into the loop.
+dependence leads from the load into the loop.  Accesses of slices become accesses of
+their buffers, so that no view is made in the innermost loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.operation import Operation
+from gpucodegen.dialects.memref import Slice
+from gpucodegen.ir.attributes import AffineMapAttr
+from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
+from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.framework.base import ModulePass
@@ -30,8 +34,10 @@ from gpucodegen.passes.framework.functions import (
     in_functions,
     with_blocks,
 )
+from gpucodegen.passes.framework.indexing import Index, as_map, from_map
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.nests.loop_names import FOR, bound_values
+from gpucodegen.passes.prepare.tensors.placement import kept_dimensions
 
 LOADS = frozenset({"affine.load", "memref.load"})
 MOST_WORK = 16
@@ -70,9 +76,9 @@ class SinkIntoLoops(ModulePass):
         def block(operations: Sequence[Operation]) -> list[Operation]:
             made: list[Operation] = []
             for op in operations:
-                if any(map(_candidates, op.walk())):
+                if any(map(_between, op.walk())):
                     found = analyse([op], made, surroundings, fine=True)
-                    made.append(_sunk(op, op, found))
+                    made.append(_Sinking(found).operation(op, op, frozenset()))
                 else:
                     made.append(op)
             return made
@@ -80,7 +86,7 @@ class SinkIntoLoops(ModulePass):
         return in_functions(module, lambda op: [with_blocks(op, block)])
 
 
-def _candidates(op: Operation) -> tuple[Operation, ...]:
+def _between(op: Operation) -> tuple[Operation, ...]:
     """The operations before the only loop of a loop, if all may be repeated."""
     if op.name != FOR or op.results:
         return ()
@@ -95,6 +101,95 @@ def _candidates(op: Operation) -> tuple[Operation, ...]:
     return tuple(before) if can_move and _work(before) <= MOST_WORK else ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Sinking:
+    found: NestAnalysis
+
+    def operation(
+        self, op: Operation, origin: Operation, around: frozenset[Value]
+    ) -> Operation:
+        """The operation with the nests in it made perfect, the outer loops first.
+
+        ``origin``: the operation that the analysis knows.
+        ``around``: the variables of loops.
+        """
+        around |= frozenset(op.body.arguments[:1] if op.name == FOR else ())
+        inner = self._filled(op, origin, around)
+        if inner is not None:
+            known = inner_operations(origin)[-1]
+            end = affine.yield_(location=op.location)
+            return op.with_body((self.operation(inner, known, around), end))
+        if not op.regions:
+            return op
+        return with_blocks(op, lambda os: [self.operation(o, o, around) for o in os])
+
+    def _filled(
+        self, op: Operation, origin: Operation, around: frozenset[Value]
+    ) -> Operation | None:
+        """The inner loop with what stands before it, if it may."""
+        before = _between(op)
+        if not before:
+            return None
+        inner, known = inner_operations(op)[-1], inner_operations(origin)[-1]
+        loads = [o for o in before if o.name in LOADS]
+        is_parallel = self.found.is_parallel(origin) and self.found.is_parallel(known)
+        if not is_parallel or self.found.conflicts(loads, [known]):
+            return None
+        made = [(value, o) for o in before for value in o.results]
+        views = {value: o for value, o in made if isinstance(value.type, MemRefType)}
+        kept = [o for o in before if views.keys().isdisjoint(o.results)]
+        body = [*kept, *inner.body.operations]
+        names = {"affine.apply", "arith.constant"}
+        indices = around | {value for value, o in made if o.name in names}
+        return _through(views, inner.with_body(body), indices)
+
+
+def _through(
+    views: Mapping[Value, Operation], loop: Operation, indices: frozenset[Value]
+) -> Operation | None:
+    """The loop with accesses of views as accesses of their buffers; None: not affine.
+
+    ``indices``: values that affine maps may take.
+    """
+    accesses = [o for o in loop.walk() if not views.keys().isdisjoint(o.operands)]
+    offsets = {v for view in views.values() for v in view.operands[1:]}
+    if not all(map(_is_plain, views.values())) or not offsets <= indices:
+        return None
+    if any(o.name not in affine.ACCESSES for o in accesses):
+        return None
+
+    def through(op: Operation) -> list[Operation] | None:
+        at = 1 if op.name == "affine.store" else 0
+        view = views.get(op.operands[at]) if op.name in affine.ACCESSES else None
+        return None if view is None else [_of_base(op, at, Slice(view))]
+
+    (made,) = rewrite_bottom_up(loop, through)
+    return made
+
+
+def _is_plain(view: Operation) -> bool:
+    """Whether a view is a slice with known strides."""
+    if view.name != "memref.subview":
+        return False
+    return all(isinstance(stride, int) for stride in Slice(view).strides)
+
+
+def _of_base(op: Operation, at: int, view: Slice) -> Operation:
+    """An access of a slice as one of its buffer: offset + stride * index."""
+    shape = getattr(op.operands[at].type, "shape", ())
+    indices = [Index.of(offset) for offset in view.offsets]
+    given = from_map(affine.map_of(op), op.operands[at + 1 :])
+    for d, index in zip(kept_dimensions(view.sizes, shape), given, strict=True):
+        stride = view.strides[d]
+        assert isinstance(stride, int)
+        indices[d] = indices[d] + index * stride
+    map_, operands = as_map(indices)
+    return op.with_(
+        operands=(*op.operands[:at], view.source, *operands),
+        attributes={**op.attributes, "map": AffineMapAttr(map_)},
+    )
+
+
 def _work(operations: Sequence[Operation]) -> int:
     plain = [o for o in operations if o.dialect in {"arith", "math", "complex"}]
     return sum(SLOW if _is_slow(op) else 1 for op in plain)
@@ -102,26 +197,3 @@ def _work(operations: Sequence[Operation]) -> int:
 
 def _is_slow(op: Operation) -> bool:
     return op.dialect == "math" or "div" in op.name or "rem" in op.name
-
-
-def _sunk(op: Operation, origin: Operation, found: NestAnalysis) -> Operation:
-    """The operation with the nests in it made perfect, the outer loops first.
-
-    ``origin``: the operation that the analysis knows.
-    """
-    before = _candidates(op)
-    if before:
-        inner, known = inner_operations(op)[-1], inner_operations(origin)[-1]
-        loads = [o for o in before if o.name in LOADS]
-        if (
-            found.is_parallel(origin)
-            and found.is_parallel(known)
-            and not found.conflicts(loads, [known])
-        ):
-            filled = inner.with_body((*before, *inner.body.operations))
-            return op.with_body(
-                (_sunk(filled, known, found), affine.yield_(location=op.location))
-            )
-    if not op.regions:
-        return op
-    return with_blocks(op, lambda inside: [_sunk(o, o, found) for o in inside])

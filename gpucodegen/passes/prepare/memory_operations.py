@@ -49,6 +49,7 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
 from gpucodegen.passes.outlining.cpu_outliner import allocated_bytes, first_to_fit
+from gpucodegen.passes.prepare.tensors.forall_to_loops import loops
 from gpucodegen.tiling.machine.processor import Machine
 from gpucodegen.tiling.machine.vectorization import goes_past_caches
 
@@ -270,7 +271,7 @@ class ExpandCopies(ModulePass):
 
 @dataclass(frozen=True, slots=True)
 class CopiesToLoops(ModulePass):
-    """Write copies of known extents to or from a view or buffer of a loop as loops.
+    """Write copies to or from a view or a buffer that a loop makes as loops.
 
     >>> import gpucodegen as gcg
     >>> module = gcg.parse('''
@@ -293,7 +294,7 @@ class CopiesToLoops(ModulePass):
     def apply(self, module: Module) -> Module:
         def function(op: Operation) -> list[Operation]:
             chosen = set(_copies_of_loops(op))
-            return rewrite_bottom_up(op, lambda o: _loops(o) if o in chosen else None)
+            return rewrite_bottom_up(op, lambda o: _nest(o) if o in chosen else None)
 
         return in_functions(module, function)
 
@@ -307,10 +308,31 @@ def _copies_of_loops(function: Operation) -> Iterator[Operation]:
         for op in inner:
             if op.name != "memref.copy" or made.isdisjoint(op.operands):
                 continue
-            types = [value.type for value in op.operands]
-            shapes = {ty.shape for ty in types if isinstance(ty, MemRefType)}
-            if len(shapes) == 1 and all(None not in shape for shape in shapes):
+            if all(isinstance(value.type, MemRefType) for value in op.operands):
                 yield op
+
+
+def _nest(op: Operation) -> list[Operation]:
+    """A copy as loops over its extents, some of which the run may know."""
+    b, (source, target) = Builder(op.location), op.operands
+    shapes = [getattr(value.type, "shape", ()) for value in op.operands]
+    extents = [
+        next((n for n in pair if n is not None), None)
+        for pair in zip(*shapes, strict=True)
+    ]
+
+    def body(inner: Builder, ivs: Sequence[Value]) -> None:
+        (value,) = inner.add("memref.load", (source, *ivs), [element_type(source.type)])
+        inner.add("memref.store", (value, target, *ivs))
+
+    known = [_extent(b, source, d) if n is None else n for d, n in enumerate(extents)]
+    loops(b, known, body)
+    return b.operations
+
+
+def _extent(b: Builder, memref: Value, dimension: int) -> Value:
+    at = b.constant(dimension, INDEX)
+    return b.add("memref.dim", (memref, at), [INDEX])[0]
 
 
 _LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.while"})

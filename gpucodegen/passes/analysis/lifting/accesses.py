@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from gpucodegen.dialects.gpu.mma import matrix
+from gpucodegen.dialects.memref import Slice
 from gpucodegen.dialects.shared.combiners import atomic_kind
 from gpucodegen.dialects.shared.effects import CALLS, is_external
 from gpucodegen.ir.attributes import (
@@ -352,11 +353,29 @@ def _copy(op: Operation, env: Environment) -> Accesses:
 
 def _box(env: Environment, op: Operation, memref: Value, kind: AccessKind) -> Accesses:
     """Access of every cell of a buffer, or of a view of known extents."""
-    shape = memref.type.shape if isinstance(memref.type, MemRefType) else None
-    if shape is None or None in shape:
+    extents = _extents(env, memref)
+    if extents is None:
         return whole(env, op, memref, (kind,))
-    extents = {d: extent or 0 for d, extent in enumerate(shape)}
-    return [_widened(env, op, memref, ["0"] * len(shape), kind, extents)]
+    span = [(env.names.fresh("lane"), extent) for extent in extents]
+    found = cell(env, op, memref, [name for name, _ in span], kind)
+    return [replace(found, span=(*found.span, *span))]
+
+
+def _extents(env: Environment, memref: Value) -> list[str] | None:
+    """The extents of a memref as texts, where all are known."""
+    ty, made = memref.type, env.definitions.get(memref)
+    if not isinstance(ty, MemRefType):
+        return None
+    found: list[Text] = [None if n is None else str(n) for n in ty.shape]
+    if memref not in env.views:
+        found = [text or env.extent(memref, d) for d, text in enumerate(found)]
+    elif made is not None and made.name == "memref.subview" and env.views[memref].kept:
+        sizes = Slice(made).sizes
+        shown = [sizes[d] for d in env.views[memref].kept]
+        values = [None if isinstance(size, int) else env.text(size) for size in shown]
+        found = [text or value for text, value in zip(found, values, strict=True)]
+    known = [text for text in found if text is not None]
+    return known if len(known) == len(found) else None
 
 
 def _rows_of_tiles(op: Operation, env: Environment) -> Accesses:
