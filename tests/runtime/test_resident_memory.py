@@ -89,6 +89,25 @@ def shrinking(a: Any, b: Any, n: Any):
         b[: len(a) - k] += part
 
 
+def asserted(a: Any, n: Any):
+    t = a * 2.0
+    for i in range(n):
+        t = t + np.concatenate((t[1:], t[:1]))
+        assert i < 2
+    return t
+
+
+def asserted_within(a: Any, b: Any, n: Any):
+    for i in range(n):
+        t = a + i
+        t[1:] = t[:-1] * a[1:]
+        for j in range(3):
+            u = np.sqrt(t[: len(a) - j])
+            u[0] = t[j]
+            assert i + j < 3
+            b[: len(u)] += u + u[0]
+
+
 def fresh(a: Any, b: Any):
     return a + b, a - b
 
@@ -206,6 +225,26 @@ CHECKED = f"""func.func @f(%a: {LINE}, %b: {LINE}, %n: index) {{
   return
 }}"""
 
+NO_MEMORY = f"""func.func @f(%a: {SQUARE}, %b: {SQUARE}, %n: index, %m: index) {{
+  affine.parallel (%i) = (0) to ({SIDE}) {{
+    %t = memref.alloc(%n, %n) : memref<?x?xf64>
+    affine.for %j = 0 to {SIDE} {{
+      %x = affine.load %a[%i, %j] : {SQUARE}
+      affine.store %x, %t[%j, %i] : memref<?x?xf64>
+    }}
+    %u = memref.alloc(%m) : memref<?xf64>
+    affine.for %j = 0 to {SIDE} {{
+      %x = affine.load %t[{SIDE - 1} - %j, %i] : memref<?x?xf64>
+      affine.store %x, %u[%j] : memref<?xf64>
+    }}
+    affine.for %j = 0 to {SIDE} {{
+      %x = affine.load %u[{SIDE - 1} - %j] : memref<?xf64>
+      affine.store %x, %b[%i, %j] : {SQUARE}
+    }}
+  }}
+  return
+}}"""
+
 Call = Callable[[], Any]
 
 
@@ -219,9 +258,7 @@ def text(source: str, *arguments: Any, target: str = "cpu") -> Call:
     return lambda: function(*arguments)
 
 
-def refused(source: str, *arguments: Any) -> Call:
-    call = text(source, *arguments)
-
+def refused(call: Call) -> Call:
     def attempt() -> None:
         with suppress(gcg.Error):
             call()
@@ -251,7 +288,17 @@ def programs() -> dict[str, Call]:
         "tensor carried by a loop": text(CARRIED, small, 2),
         "while of StableHLO": text(WHILE, small),
         "check in a loop": text(CHECKED, line(), line(), 5),
-        "failed check in a loop": refused(CHECKED, line(), line(), N + 5),
+        "failed check in a loop": refused(text(CHECKED, line(), line(), N + 5)),
+        "failed assertion in a loop": refused(jitted(asserted, line(), 6)),
+        "failed assertion in nested loops": refused(
+            jitted(asserted_within, line(), line(), 6)
+        ),
+        "failed assertion on one thread": refused(
+            jitted(asserted, line(), 6, threads=1)
+        ),
+        "failed allocation in a parallel loop": refused(
+            text(NO_MEMORY, square(), square(), SIDE, 1 << 50)
+        ),
     }
 
 

@@ -315,14 +315,17 @@ def is_null(name: str) -> Any:
 
 @cache
 def heap_free(name: str) -> Any:
-    """``heap_free(p)``: frees memory of ``heap``."""
+    """``heap_free(p)``: frees memory of ``heap``; null is no memory."""
 
     def lower(low: Lowering, p: Any) -> None:
         builder = low.builder
-        before = builder.sub(builder.ptrtoint(p, I64), number(I64, 8))
-        raw_type = I8.as_pointer()
-        raw = builder.load(builder.inttoptr(before, raw_type.as_pointer()))
-        low.call("free", ir.VoidType(), (raw,))
+        start = builder.ptrtoint(p, I64)
+        exists = builder.icmp_unsigned("!=", start, number(I64, 0))
+        with builder.if_then(exists, likely=True):
+            before = builder.sub(start, number(I64, 8))
+            raw_type = I8.as_pointer()
+            raw = builder.load(builder.inttoptr(before, raw_type.as_pointer()))
+            low.call("free", ir.VoidType(), (raw,))
 
     return BACKEND.define(
         f"heap_free_{name}", 1, lambda p: signature(types.void, p), lower

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Collection
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -18,6 +18,7 @@ from numba.core.target_extension import target_override
 from gpucodegen import errors
 from gpucodegen.debugging.levels import tell
 from gpucodegen.intrinsics.cuda import front_end
+from gpucodegen.intrinsics.cuda.exact_loads import NOTED_FROM, narrowed
 from gpucodegen.intrinsics.cuda.target import NAME, TRIPLE, Kernel, KernelDispatcher
 from gpucodegen.intrinsics.framework.pipeline import KernelCompiler
 
@@ -109,23 +110,23 @@ def ptx(text: str, architecture: str) -> str:
     builder = _passes(machine)
     builder.getModulePassManager().run(module, builder)
     made = str(machine.emit_assembly(module)).replace(_EMPTY_SECTION, "")
-    made = _VERSION.sub(partial(_sufficient, text=made), made)
+    made = narrowed(made)
+    oldest = ARCHITECTURES[architecture]
+    made = _VERSION.sub(f".version {_sufficient(oldest, made)}", made)
     missing = _EXTERNAL.search(made)
     if missing:
         raise errors.NoDeviceFunction(function=missing[1])
     return made
 
 
-def _sufficient(stated: re.Match[str], text: str) -> str:
-    """The stated PTX version, or a later one that a text needs.
+def _sufficient(oldest: int, text: str) -> str:
+    """The oldest PTX version of an architecture, or a later one that a text needs.
 
-    >>> need = partial(_sufficient, text="fence.proxy.tensormap::generic")
-    >>> _VERSION.sub(need, ".version 8.0"), _VERSION.sub(need, ".version 8.6")
-    ('.version 8.3', '.version 8.6')
+    >>> _sufficient(80, "fence.proxy.tensormap::generic"), _sufficient(86, "")
+    ('8.3', '8.6')
     """
     wanted = [version for name, version in LATER.items() if name in text]
-    major, minor = divmod(max([int(stated[1] + stated[2]), *wanted]), 10)
-    return f".version {major}.{minor}"
+    return "{}.{}".format(*divmod(max([oldest, *wanted]), 10))
 
 
 def known(architecture: str) -> str:
@@ -151,7 +152,7 @@ def _number(architecture: str) -> int:
 def _machine(architecture: str) -> Any:
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
-    version = ARCHITECTURES[architecture]
+    version = max(ARCHITECTURES[architecture], NOTED_FROM)
     target = llvm.Target.from_triple(TRIPLE)
     return target.create_target_machine(
         cpu=architecture, opt=3, features=f"+ptx{version}"

@@ -27,6 +27,7 @@ from typing import Any
 from gpucodegen.debugging.levels import tell
 from gpucodegen.debugging.spans import span
 from gpucodegen.runtime.cpu import pool
+from gpucodegen.runtime.cpu.early_returns import free_at_returns
 from gpucodegen.runtime.host import generated_code
 from gpucodegen.runtime.host.generated_code import deferred_garbage_collection
 from gpucodegen.runtime.host.spec import KernelSpec
@@ -110,14 +111,20 @@ _IDENTIFIER = re.compile(r"(?<![\w.])[^\W\d]\w*")
 
 @dataclass(frozen=True, slots=True)
 class Outlined:
-    """A module whose function calls the ``parts``, functions of the same module."""
+    """A module whose function calls the ``parts``, functions of the same module.
+
+    ``is_rewritten``: whether it differs from the kernel's source.
+    """
 
     tree: ast.Module
     parts: tuple[str, ...]
+    is_rewritten: bool
 
 
 def outlined(source: str, name: str, *, parallel: bool = True) -> Outlined:
     """The kernel ``name`` with repeated loops, and parallel ones, as functions.
+
+    Returns before its end free the buffers that are live.
 
     >>> made = outlined('''
     ... def f(A, n):
@@ -156,7 +163,9 @@ def outlined(source: str, name: str, *, parallel: bool = True) -> Outlined:
             kernel.body[at] = ast.copy_location(ast.Expr(call), kernel.body[at])
     made = [part for part, _ in parts.values()]
     tree.body[position:position] = made
-    return Outlined(ast.fix_missing_locations(tree), tuple(p.name for p in made))
+    frees = free_at_returns(tree)
+    names = tuple(part.name for part in made)
+    return Outlined(ast.fix_missing_locations(tree), names, bool(names) or frees)
 
 
 def _arguments(kernel: ast.FunctionDef) -> list[str]:
@@ -399,7 +408,7 @@ def _in_parts(module: ModuleType, spec: KernelSpec) -> Any:
     with generated_code.SYNTAX_TREES:
         made = outlined(spec.source, spec.name, parallel=spec.parallel)
         names = vars(module)
-        if made.parts:
+        if made.is_rewritten:
             names = {"__name__": module.__name__, OUTLINED: call_outlined}
             exec(compile(made.tree, str(module.__file__), "exec"), names)
     if spec.parallel:
