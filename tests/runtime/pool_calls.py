@@ -47,7 +47,7 @@ def pointer(_context: Any, _address: Any) -> Any:
 
 
 @cache
-def count_up() -> int:
+def count_up() -> Any:
     """The address of a function that adds one for each iteration."""
 
     @numba.cfunc(WORK)
@@ -61,7 +61,7 @@ def count_up() -> int:
 
 
 @cache
-def nested() -> int:
+def nested() -> Any:
     """That of one with a parallel loop of 16 iterations in each iteration."""
     work, pool_of = count_up(), parallel_for()
 

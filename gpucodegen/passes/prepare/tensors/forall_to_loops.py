@@ -197,8 +197,8 @@ def _carrying(
         body += combined
     body.append(Operation("scf.yield", tuple(yielded), location=op.location))
     region = single_block(tuple(body), (iv, *carried))
-    operands = (*first, *inits)
-    return Operation("scf.for", operands, results, {}, (region,), location=op.location)
+    values = (*first, *inits), tuple(results)
+    return Operation("scf.for", *values, {}, (region,), location=op.location)
 
 
 def _combined(
