@@ -17,7 +17,8 @@ from gpucodegen.ir.operation import OPERAND_SEGMENTS, Value, segment_sizes
 from gpucodegen.ir.types import I64, INDEX, MemRefType
 from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python import elementwise
-from gpucodegen.python.scalars import Scalar, convert, distance, known
+from gpucodegen.python.range_checks import Block, convert, leave
+from gpucodegen.python.scalars import NATURAL, Scalar, distance, known
 from gpucodegen.python.types import Kind, dtype_of, element, equal
 
 if TYPE_CHECKING:
@@ -409,12 +410,13 @@ def generic(
     views = [*(view for _, view in viewed), target]
     arguments = [Value(element(v.dtype), v.memory.name, b.location) for v in views]
     made = iter([Scalar(v.dtype, a) for v, a in zip(views, arguments, strict=True)])
-    inner = OperationList(b.location)
+    inner = Block(b.location, outer=b, role="elements", own=arguments)
     elements = [
         _position(inner, read) if read.view is None else next(made) for read in reads
     ]
     result = body(inner, [*elements, next(made)])
     value = convert(inner, result, target.dtype).ssa(inner)
+    leave(b, inner)
     maps = [*(read.map() for read, _ in viewed), tuple(target_map)]
     b.operations.append(
         linalg.generic(
@@ -435,4 +437,4 @@ def _position(b: OperationList, read: Read) -> Scalar:
         return known(0)
     number = {"dim": IntegerAttr(dimension, I64)}
     (value,) = b.add("linalg.index", (), [INDEX], number)
-    return Scalar(int, value, is_natural=True)
+    return Scalar(int, value, limits=NATURAL)

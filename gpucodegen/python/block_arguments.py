@@ -19,8 +19,9 @@ from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python.arrays import Lazy, View, allocated
 from gpucodegen.python.context import Bound, Context, described
 from gpucodegen.python.indexing import strides_of
+from gpucodegen.python.range_checks import convert
 from gpucodegen.python.results import leaves
-from gpucodegen.python.scalars import Scalar, convert, known, same
+from gpucodegen.python.scalars import NATURAL, Scalar, known, same
 from gpucodegen.python.structured_control_flow import RESULT
 from gpucodegen.python.types import element, equal, joined
 
@@ -337,4 +338,5 @@ def extent_of(b: OperationList, memory: Value, dimension: int) -> Scalar:
     if ty.shape[dimension] is not None:
         return known(ty.shape[dimension])
     number = b.constant(dimension, INDEX)
-    return Scalar(int, b.add("memref.dim", (memory, number), [INDEX])[0])
+    (value,) = b.add("memref.dim", (memory, number), [INDEX])
+    return Scalar(int, value, limits=NATURAL)

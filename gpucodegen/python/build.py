@@ -24,8 +24,10 @@ from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python import arrays, reductions
 from gpucodegen.python.arrays import Lazy, View
 from gpucodegen.python.elementwise import apply
+from gpucodegen.python.range_checks import Block, Role, convert
+from gpucodegen.python.range_flags import after_loop, before_loop
 from gpucodegen.python.results import is_tuple
-from gpucodegen.python.scalars import NoRow, Scalar, convert, known
+from gpucodegen.python.scalars import NoRow, Scalar, known, united
 from gpucodegen.python.types import ArrayType, element, of_annotation
 from gpucodegen.python.units import argument, tidy
 
@@ -131,7 +133,7 @@ class Builder:
     def __init__(self, name: str, types: dict[str, str]) -> None:
         """A function with arguments of these types; see `build`."""
         self.name = name
-        self._blocks = [OperationList()]
+        self._blocks: list[OperationList] = [OperationList()]
         self._values: list[Value] = []
         self._results: list[Value] = []
         self._arguments: dict[str, Handle] = {}
@@ -206,20 +208,25 @@ class Builder:
             len(bounds), bounds
         )
         b = self.here()
-        operands = [convert(b, self.number(n), int).ssa(b) for n in (start, stop, step)]
+        numbers = [convert(b, self.number(n), int) for n in (start, stop, step)]
+        operands = [number.ssa(b) for number in numbers]
         iv = Value(INDEX, "i", b.location)
-        with self._block() as inner:
-            yield Handle(self, Scalar(int, iv))
+        with self._block("loop") as inner:
+            inner.variable, inner.own = iv, (iv,)
+            inner.ends = numbers[0], numbers[1], numbers[2]
+            yield Handle(self, Scalar(int, iv, limits=united(numbers[:2])))
             inner.add("scf.yield")
+        flags = before_loop(b, inner)
         region = single_block(inner.operations, (iv,))
         b.add("scf.for", operands, (), {}, [region])
+        after_loop(b, flags)
 
     @contextmanager
     def when(self, condition: Any) -> Generator[None]:
         """``scf.if``: operations built inside run if the condition holds."""
         b = self.here()
         truth = convert(b, self.number(condition), bool).ssa(b)
-        with self._block() as inner:
+        with self._block("arm") as inner:
             yield
             inner.add("scf.yield")
         other = OperationList(b.location)
@@ -228,9 +235,11 @@ class Builder:
         b.add("scf.if", (truth,), (), {}, regions)
 
     @contextmanager
-    def _block(self) -> Generator[OperationList]:
-        self._blocks.append(OperationList(self._blocks[-1].location))
-        yield self._blocks[-1]
+    def _block(self, role: Role) -> Generator[Block]:
+        outer = self._blocks[-1]
+        inner = Block(outer.location, outer=outer, role=role)
+        self._blocks.append(inner)
+        yield inner
         self._blocks.pop()
 
     def zeros(self, dtype: str, *extents: Any) -> Handle:

@@ -15,6 +15,7 @@ from gpucodegen import errors
 from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python.arrays import Array, Disagree, Lazy, View
 from gpucodegen.python.elementwise import NoRow
+from gpucodegen.python.range_checks import Block, Role
 from gpucodegen.python.results import is_tuple
 from gpucodegen.python.scalars import Scalar, known
 from gpucodegen.python.source import PythonSource, names_of, read
@@ -61,10 +62,11 @@ class Context:
             self.b.location = self.source.location(node)
 
     @contextmanager
-    def block(self) -> Generator[OperationList]:
-        outer, self.b = self.b, OperationList(self.b.location)
+    def block(self, role: Role = "arm") -> Generator[Block]:
+        outer, inner = self.b, Block(self.b.location, outer=self.b, role=role)
+        self.b = inner
         try:
-            yield self.b
+            yield inner
         finally:
             self.b = outer
 

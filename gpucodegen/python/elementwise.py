@@ -19,12 +19,13 @@ from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import F16, F32, F64, I1, I64, INDEX, Type
 from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python import complex_numbers
+from gpucodegen.python.range_checks import convert
 from gpucodegen.python.scalars import (
     NoRow,
     Scalar,
     chosen,
+    combined_limits,
     compared,
-    convert,
     fits,
     integers,
     negated,
@@ -222,6 +223,20 @@ def _reciprocal(b: OperationList, v: Sequence[Value]) -> Value:
     return b.add("arith.divf", (b.constant(1, v[0].type), v[0]), [v[0].type])[0]
 
 
+def _integer_reciprocal(b: OperationList, v: Sequence[Value]) -> Value:
+    """1 of 1, -1 of -1, else 0; also of 0, where NumPy divides by zero."""
+    found = _zero(b, v)
+    for number in (1, -1):
+        same = b.constant(number, v[0].type)
+        found = chosen(b, compared(b, "eq", v[0], same), same, found)
+    return found
+
+
+def _one_of_one(b: OperationList, v: Sequence[Value]) -> Value:
+    is_one = compared(b, "eq", v[0], b.constant(1, v[0].type))
+    return chosen(b, is_one, b.constant(1, v[0].type), _zero(b, v))
+
+
 def _hypotenuse(b: OperationList, v: Sequence[Value]) -> Value:
     """C's ``hypot`` in f64: both sides are scaled so that no square overflows.
 
@@ -344,7 +359,11 @@ ROWS: dict[np.ufunc, dict[str, Rule]] = {
     np.fabs: {"f": operation("math.absf")},
     np.sign: {"i": _sign, "u": _unsigned_sign, "f": _sign},
     np.square: {c: _square(f"arith.mul{c.replace('u', 'i')}") for c in "iuf"},
-    np.reciprocal: {"f": _reciprocal},
+    np.reciprocal: {
+        "i": _integer_reciprocal,
+        "u": _one_of_one,
+        "f": _reciprocal,
+    },
     np.hypot: {"f": _in_wide(_hypotenuse, (F16, F32), F64)},
     np.less: _compare("lt", "olt"),
     np.less_equal: _compare("le", "ole"),
@@ -480,7 +499,22 @@ def apply(
     is_integer = letter in "iu" and not is_python(kinds[0])
     if ufunc in _DIVISIONS and is_integer and is_open:
         rule = _divided_by_any(rule, signed=letter == "i")
-    return Scalar(result, rule(b, [s.ssa(b) for s in converted]))
+    value = rule(b, [s.ssa(b) for s in converted])
+    return (
+        _of_python(ufunc, converted, value) if result is int else Scalar(result, value)
+    )
+
+
+def _of_python(ufunc: np.ufunc, scalars: Sequence[Scalar], value: Value) -> Scalar:
+    """An integer of Python, with its limits."""
+    if len(scalars) != 2:
+        return Scalar(int, value)
+    one, other = scalars
+    name = "floordiv" if ufunc is np.floor_divide else ufunc.__name__
+    limits = combined_limits(name, one, other)
+    is_monotone = name == "floordiv" and other.value is None and other.constant
+    parts = (name, one, other) if is_monotone else None
+    return Scalar(int, value, limits=limits, parts=parts)
 
 
 _SUMS: dict[np.ufunc, str] = {np.add: "add", np.subtract: "sub", np.multiply: "mul"}

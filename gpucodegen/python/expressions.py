@@ -46,8 +46,9 @@ from gpucodegen.python.operators import (
     combined,
     truth,
 )
+from gpucodegen.python.range_checks import convert
 from gpucodegen.python.results import is_tuple
-from gpucodegen.python.scalars import Scalar, chosen, convert, known
+from gpucodegen.python.scalars import ANY, Scalar, chosen, known, united
 from gpucodegen.python.source import compiled_from
 from gpucodegen.python.types import (
     Kind,
@@ -373,7 +374,8 @@ def _conditional(c: Context, node: ast.IfExp) -> Bound:
     c.at(node)
     kind = _common(c, node, [value for _, value in arms])
     made = [(ops, convert(ops, value, kind).ssa(ops)) for ops, value in arms]
-    return Scalar(kind, _either(c, test, made[0], made[1]))
+    limits = united([value for _, value in arms]) if kind is int else ANY
+    return Scalar(kind, _either(c, test, made[0], made[1]), limits=limits)
 
 
 def _grid(c: Context, node: ast.Subscript, *, is_open: bool) -> Bound:

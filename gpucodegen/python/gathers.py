@@ -30,7 +30,8 @@ from gpucodegen.python.arrays import (
 )
 from gpucodegen.python.elementwise import apply
 from gpucodegen.python.nests import nest
-from gpucodegen.python.scalars import Scalar, chosen, convert, known
+from gpucodegen.python.range_checks import convert
+from gpucodegen.python.scalars import Scalar, chosen, known
 
 Combine = Callable[[OperationList, Sequence[Scalar]], Scalar]
 Index = Array | Scalar

@@ -25,8 +25,9 @@ from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.functions.arguments import array_of
 from gpucodegen.python.gathers import Gathered
 from gpucodegen.python.masks import Mask, Selected, nonzero, settled
+from gpucodegen.python.range_checks import convert
 from gpucodegen.python.results import is_tuple
-from gpucodegen.python.scalars import Scalar, convert, integers, known
+from gpucodegen.python.scalars import Scalar, integers, known
 from gpucodegen.python.types import category
 
 

@@ -24,8 +24,10 @@ from gpucodegen.python.block_arguments import (
 )
 from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.expressions import condition, evaluate
+from gpucodegen.python.range_checks import Block, convert
+from gpucodegen.python.range_flags import after_loop, before_loop
 from gpucodegen.python.results import is_tuple, leaves, rebuilt
-from gpucodegen.python.scalars import Scalar, convert, integers, known
+from gpucodegen.python.scalars import Scalar, integers, known, limits_of
 from gpucodegen.python.structured_control_flow import LENGTH, range_of
 from gpucodegen.python.types import category
 
@@ -70,8 +72,8 @@ def loop(s: Statements, node: ast.For) -> None:
     operands = [bound.ssa(c.b) for bound in bounds]
 
     def head(iv: Value) -> None:
-        is_natural = start.value is None and start.constant >= 0
-        position = Scalar(int, iv, is_natural=is_natural and not counted)
+        low, high = limits_of(bounds[0])[0], limits_of(bounds[1])[1] - 1
+        position = Scalar(int, iv, limits=(low, max(low, high)))
         if counted:
             passed = integers(c.b, "mul", position, step)
             position = integers(c.b, "add", start, passed)
@@ -80,7 +82,8 @@ def loop(s: Statements, node: ast.For) -> None:
     def body(own: Sequence[Carried]) -> _Body:
         inside = [Value(ty, n.name, c.b.location) for n in own for ty in n.types]
         iv = Value(INDEX, target, c.b.location)
-        with c.block() as inner:
+        with c.block("loop") as inner:
+            inner.variable, inner.own, inner.ends = iv, (iv, *inside), bounds
             head(iv)
             _received(s, own, inside)
             s.block(node.body)
@@ -93,10 +96,12 @@ def loop(s: Statements, node: ast.For) -> None:
         "scf.yield", [v for n in own for v in n.passed(inner, made.after[n.name])]
     )
     first = [v for n in own for v in n.passed(c.b, c.variables[n.name])]
+    flags = before_loop(c.b, inner)
     region = single_block(inner.operations, (*made.more, *made.inside))
     results = c.b.add(
         "scf.for", (*operands, *first), [v.type for v in made.inside], {}, [region]
     )
+    after_loop(c.b, flags)
     _left(s, node, own, results, buffers)
 
 
@@ -107,7 +112,7 @@ class _Body:
     ``after``: the variables at its end.
     """
 
-    blocks: tuple[OperationList, ...]
+    blocks: tuple[Block, ...]
     inside: Sequence[Value]
     after: Variables
     more: Sequence[Value] = ()
@@ -149,7 +154,7 @@ def _in_buffers(
     c = s.c
     variables, private = dict(c.variables), dict(c.private)
     expected = dict(c.buffers.expected)
-    with c.block() as first:
+    with c.block("other") as first:
         made = {n: private_arrays.buffer(c, n, loop) for n, loop in names.items()}
     c.variables |= made
     c.private |= made
@@ -237,12 +242,12 @@ def repeat(s: Statements, node: ast.While) -> None:
     def body(own: Sequence[Carried]) -> _Body:
         asked = [Value(ty, n.name, c.b.location) for n in own for ty in n.types]
         saved = dict(c.variables)
-        with c.block() as test:
+        with c.block("other") as test:
             _received(s, own, asked)
             holds = condition(c, node.test).ssa(test)
         c.variables = saved
         inside = [v.renewed() for v in asked]
-        with c.block() as inner:
+        with c.block("other") as inner:
             _received(s, own, inside)
             s.block(node.body)
             return _Body((test, inner), inside, c.variables, (holds, *asked))

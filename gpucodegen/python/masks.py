@@ -37,8 +37,9 @@ from gpucodegen.python.arrays import (
 )
 from gpucodegen.python.elementwise import NoRow, apply, kinds_of
 from gpucodegen.python.nests import counted, nest
+from gpucodegen.python.range_checks import convert
 from gpucodegen.python.reductions import SUM, Reduction
-from gpucodegen.python.scalars import Scalar, chosen, compared, convert, known
+from gpucodegen.python.scalars import Scalar, chosen, compared, known
 from gpucodegen.python.types import Kind, category, dtype_of
 
 Places = Sequence[Scalar]

@@ -8,7 +8,9 @@ from gpucodegen.ir.operation import Value, single_block
 from gpucodegen.ir.types import INDEX
 from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python.arrays import Extents
-from gpucodegen.python.scalars import Scalar, known
+from gpucodegen.python.range_checks import Block
+from gpucodegen.python.range_flags import after_loop, before_loop
+from gpucodegen.python.scalars import NATURAL, Scalar, known
 
 Body = Callable[[OperationList, Sequence[Scalar]], None]
 Counting = Callable[[OperationList, Sequence[Scalar], Scalar], Scalar]
@@ -50,11 +52,14 @@ def _loops(
     iv = Value(INDEX, "i", b.location)
     passed = [] if count is None else [count.ssa(b)]
     own = [Value(INDEX, "count", b.location) for _ in passed]
-    inner = OperationList(b.location)
-    inside = Scalar(int, own[0]) if own else None
-    here = Scalar(int, iv, is_natural=True)
+    inner = Block(b.location, outer=b, role="loop", variable=iv, own=(iv, *own))
+    inner.ends = first, last, known(1)
+    inside = Scalar(int, own[0], limits=NATURAL) if own else None
+    here = Scalar(int, iv, limits=NATURAL)
     found = _loops(inner, ends[1:], [*at, here], inside, body)
     inner.add("scf.yield", [] if found is None else [found.ssa(inner)])
+    flags = before_loop(b, inner)
     region = single_block(inner.operations, (iv, *own))
     made = b.add("scf.for", (*bounds, *passed), [INDEX for _ in passed], {}, [region])
-    return Scalar(int, made[0]) if made else None
+    after_loop(b, flags)
+    return Scalar(int, made[0], limits=NATURAL) if made else None

@@ -14,8 +14,9 @@ from gpucodegen.python.arrays import Lazy, View, cast, mapped
 from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.elementwise import apply, kinds_of
 from gpucodegen.python.masks import Selected
+from gpucodegen.python.range_checks import convert
 from gpucodegen.python.results import is_tuple
-from gpucodegen.python.scalars import Scalar, convert, known
+from gpucodegen.python.scalars import Scalar, known
 
 HINT = "Write it with loops, indices, arithmetic and functions of NumPy and math"
 

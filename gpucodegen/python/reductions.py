@@ -25,7 +25,8 @@ from gpucodegen.python.arrays import (
     generic,
     lazy,
 )
-from gpucodegen.python.scalars import Scalar, compared, convert, known
+from gpucodegen.python.range_checks import convert
+from gpucodegen.python.scalars import Scalar, compared, known
 from gpucodegen.python.types import Kind, category, dtype_of
 
 

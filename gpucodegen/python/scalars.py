@@ -39,19 +39,31 @@ class Linear:
         return Linear(kept, self.constant + times * other.constant)
 
 
+WIDE = 1 << 63
+ANY = (-WIDE, WIDE - 1)
+NATURAL = (0, WIDE - 1)
+
+
 @dataclass(frozen=True, slots=True)
 class Scalar:
     """A number of a kind: a ``constant``, or else a ``value``.
 
-    ``form``: a computed index as a sum of other values.
+    ``form``: a computed index as a sum of other values; ``parts``: the operation of
+    `integers` that computes it, and its operands.
     """
 
     kind: Kind
     value: Value | None = None
     constant: Any = None
-    is_natural: bool = False
-    """Whether a computed integer is certainly zero or more."""
+    limits: tuple[int, int] = field(default=ANY, compare=False)
+    """The smallest and the largest number that a computed integer may be."""
     form: Linear | None = field(default=None, compare=False)
+    parts: tuple[str, Scalar, Scalar] | None = field(default=None, compare=False)
+
+    @property
+    def is_natural(self) -> bool:
+        """Whether a computed integer is certainly zero or more."""
+        return self.limits[0] >= 0
 
     @property
     def linear(self) -> Linear:
@@ -109,19 +121,65 @@ def fits(number: int, kind: Kind) -> bool:
     return bool(limits.min <= number <= limits.max)
 
 
-def convert(b: OperationList, scalar: Scalar, kind: Kind) -> Scalar:
+def limits_of(scalar: Scalar) -> tuple[int, int]:
+    """The smallest and the largest number that an integer may be.
+
+    >>> limits_of(known(3)), limits_of(Scalar(np.dtype("u1"), Value(I1)))
+    ((3, 3), (0, 255))
+    """
+    if scalar.value is None:
+        return scalar.constant, scalar.constant
+    if category(scalar.kind) == "b":
+        return 0, 1
+    if is_python(scalar.kind):
+        return scalar.limits
+    limits = np.iinfo(scalar.kind)
+    return int(limits.min), int(limits.max)
+
+
+def united(scalars: Sequence[Scalar]) -> tuple[int, int]:
+    """The limits of an integer that is one of these."""
+    limits = [limits_of(scalar) for scalar in scalars]
+    return min(low for low, _ in limits), max(high for _, high in limits)
+
+
+def combined_limits(name: str, one: Scalar, other: Scalar) -> tuple[int, int]:
+    """The limits of a result of Python's integer arithmetic that may wrap around.
+
+    >>> combined_limits("remainder", Scalar(int, Value(INDEX)), known(7))
+    (0, 6)
+    """
+    (a, b), (c, d) = limits_of(one), limits_of(other)
+    if name in ("add", "sub", "mul") or (name == "floordiv" and c > 0):
+        ends = [_KNOWN[name](x, y) for x in (a, b) for y in (c, d)]
+        found = min(ends), max(ends)
+        return found if found[0] >= ANY[0] and found[1] <= ANY[1] else ANY
+    if name == "remainder" and c > 0:
+        return 0, min(b, d - 1) if a >= 0 else d - 1
+    if name == "bitwise_and" and max(a, c) >= 0:
+        return 0, min(high for low, high in ((a, b), (c, d)) if low >= 0)
+    if name == "minimum":
+        return min(a, c), min(b, d)
+    if name == "maximum":
+        return max(a, c), max(b, d)
+    return ANY
+
+
+def astype(
+    b: OperationList, scalar: Scalar, kind: Kind, *, checked: bool = False
+) -> Scalar:
     """The number converted to another kind, as by NumPy's ``astype``.
 
-    Raises OutOfRange if a constant Python integer does not fit.
+    ``checked``: raises OutOfRange if a constant Python integer does not fit.
 
     >>> b = OperationList()
-    >>> print(convert(b, known(2), float).constant)
+    >>> print(astype(b, known(2), float).constant)
     2.0
     """
     if equal(scalar.kind, kind):
         return scalar
     if scalar.value is None:
-        if scalar.kind is int and not fits(scalar.constant, kind):
+        if checked and scalar.kind is int and not fits(scalar.constant, kind):
             raise OutOfRange
         return Scalar(kind, constant=_constant(scalar.constant, kind))
     before, after = category(scalar.kind), category(kind)
@@ -132,15 +190,17 @@ def convert(b: OperationList, scalar: Scalar, kind: Kind) -> Scalar:
     if before == "c":
         if after == "b":
             is_some = [_part(scalar, name, b) for name in ("re", "im")]
-            truths = [convert(b, x, kind).ssa(b) for x in is_some]
+            truths = [astype(b, x, kind).ssa(b) for x in is_some]
             return Scalar(kind, b.add("arith.ori", truths, [I1])[0])
-        return convert(b, _part(scalar, "re", b), kind)
+        return astype(b, _part(scalar, "re", b), kind)
     if after == "b" and before != "b":
         zero = b.constant(0, source)
         predicate = "une" if before == "f" else "ne"
         return Scalar(kind, compared(b, predicate, value, zero))
     if "f" not in before + after:
-        return Scalar(kind, _as_integer(b, value, target, before))
+        limits = limits_of(scalar) if kind is int else ANY
+        limits = limits if limits[1] <= ANY[1] else ANY
+        return Scalar(kind, _as_integer(b, value, target, before), limits=limits)
     if before == "f" and after != "f":
         return Scalar(kind, _truncated(b, value, target, after))
     if before == "f":
@@ -160,10 +220,10 @@ def _part(scalar: Scalar, name: str, b: OperationList) -> Scalar:
 def _as_complex(b: OperationList, scalar: Scalar, target: ComplexType) -> Value:
     kind = np.dtype("f4" if target.element == F32 else "f8")
     if category(scalar.kind) == "c":
-        parts = [convert(b, _part(scalar, name, b), kind) for name in ("re", "im")]
+        parts = [astype(b, _part(scalar, name, b), kind) for name in ("re", "im")]
         real, imaginary = (x.ssa(b) for x in parts)
         return complex_numbers.created(b, real, imaginary, target)
-    real = convert(b, scalar, kind).ssa(b)
+    real = astype(b, scalar, kind).ssa(b)
     return complex_numbers.created(b, real, b.constant(0, real.type), target)
 
 
@@ -252,7 +312,8 @@ def integers(b: OperationList, name: str, one: Scalar, other: Scalar) -> Scalar:
         return next((s for s in (one, other) if s.value is value), Scalar(int, value))
     operation = {"floordiv": "arith.floordivsi"}.get(name, f"arith.{name}i")
     (value,) = b.add(operation, (one.ssa(b), other.ssa(b)), [INDEX])
-    return Scalar(int, value, form=form)
+    limits = combined_limits(name, one, other)
+    return Scalar(int, value, limits=limits, form=form, parts=(name, one, other))
 
 
 def _sum_of(name: str, one: Scalar, other: Scalar) -> Linear | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from gpucodegen import errors
@@ -36,8 +36,9 @@ from gpucodegen.python.expressions import (
 from gpucodegen.python.functions import numpy_functions
 from gpucodegen.python.masks import Selected, settled
 from gpucodegen.python.operators import combined
+from gpucodegen.python.range_checks import convert
 from gpucodegen.python.results import is_tuple, leaves, rebuilt
-from gpucodegen.python.scalars import OutOfRange, Scalar, convert, known
+from gpucodegen.python.scalars import OutOfRange, Scalar, known, united
 from gpucodegen.python.types import (
     of_annotation,
 )
@@ -261,8 +262,22 @@ class Statements:
             types = [v.type for v in rows[0]]
             results = list(c.b.add("scf.if", (where,), types, {}, regions))
         values_made = iter(results)
-        restored = iter([join.restored(c, values_made) for join in flat])
+        arms_leaves = [leaves(tuple(own)) for own in values]
+        restored = iter(
+            [
+                _limited(join.restored(c, values_made), alternatives)
+                for join, *alternatives in zip(flat, *arms_leaves, strict=True)
+            ]
+        )
         return [rebuilt(value, restored) for value in values[0]]
+
+
+def _limited(value: Bound, alternatives: Sequence[Bound]) -> Bound:
+    """An integer that is one of the alternatives, with their limits."""
+    numbers = [a for a in alternatives if isinstance(a, Scalar)]
+    if not isinstance(value, Scalar) or value.kind is not int:
+        return value
+    return replace(value, limits=united(numbers))
 
 
 def kept(b: OperationList, value: Bound) -> Bound:

@@ -17,7 +17,7 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.errors import did_you_mean
-from gpucodegen.kernels.elements import BOOL, Element, element_of
+from gpucodegen.kernels.elements import BOOL, I64, U64, Element, element_of
 from gpucodegen.kernels.elementwise.functions import (
     CALLS,
     COMPARISONS,
@@ -40,6 +40,8 @@ class Typed:
 
     value: Value | None
     example: Example
+    is_wide: bool = False
+    """Whether it is an integer of Python that the other operand may not hold."""
 
 
 @lru_cache(1024)
@@ -178,12 +180,19 @@ class Writer:
         if all(each.value is None for each in given):
             return Typed(None, example)
         common = element_of(self._example(_COMMON, given).dtype).computed
+        if common.kind in "iu" and any(_is_wide(each, common) for each in given):
+            if common == U64:
+                reason = "uint64 is not compared with a negative integer"
+                raise _refused(self.expression, f"Convert x to another type: {reason}")
+            common = I64
         values = [self._converted(each, common, _COMMON) for each in given]
         return Typed(call.build(self.text, BOOL, *values), example)
 
     def _power(self, base: Typed, exponent: int) -> Typed:
         """Integer powers as products, by repeated squaring."""
         example = self._example(OPERATORS["Pow"], [base, Typed(None, exponent)])
+        if exponent == 2 and _is_bools(base.example):
+            example = self._example(CALLS["square"], [base])  # as NumPy does it
         if base.value is None:
             return Typed(None, example)
         square = self.text.cast(base.value, element_of(example.dtype).computed)
@@ -209,6 +218,27 @@ class Writer:
         if all(each.value is None for each in given):
             return found.item() if hasattr(found, "item") else found
         return found
+
+
+def _is_bools(example: Example) -> bool:
+    return bool(getattr(example, "dtype", None) == np.dtype(bool))
+
+
+def _is_wide(given: Typed, element: Element) -> bool:
+    """Whether a type may not hold an integer of Python."""
+    if given.value is not None or type(given.example) is not int:
+        return given.is_wide
+    return not holds(element.numpy, given.example)
+
+
+def holds(dtype: np.dtype[Any], number: int) -> bool:
+    """Whether a type of integers has a number.
+
+    >>> holds(np.dtype("u1"), 255), holds(np.dtype("u1"), -1)
+    (True, False)
+    """
+    limits = np.iinfo(dtype)
+    return bool(limits.min <= number <= limits.max)
 
 
 def _common(x: Example, y: Example) -> Example:

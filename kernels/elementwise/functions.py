@@ -60,6 +60,13 @@ def _square(text: Scalars, _element: Element, x: Value) -> Value:
 
 
 def _reciprocal(text: Scalars, element: Element, x: Value) -> Value:
+    """``1 / x``; of integers 1 of 1, -1 of -1, else 0."""
+    if element.kind in "iu":
+        found = text.constant(0, element)
+        for number in (1, -1) if element.kind == "i" else (1,):
+            same = text.constant(number, element)
+            found = text.select(text.compared("eq", x, same), same, found)
+        return found
     return text.binary("div", text.constant(1, element), x)
 
 
@@ -218,15 +225,15 @@ CALLS: dict[str, Call] = {
             "ceil": "ceil",
             "floor": "floor",
             "trunc": "trunc",
-            "round": "rint",
+            "round": "round",
         }.items()
     },
     "rsqrt": Call(np.sqrt, _unary("rsqrt")),
     "erf": Call(np.exp, _unary("erf")),
     "abs": Call(np.abs, _unary("abs"), converts=False),
-    "sign": Call(np.abs, _sign),
+    "sign": Call(np.sign, _sign),
     "square": Call(np.square, _square),
-    "reciprocal": Call(lambda x: np.true_divide(1, x), _reciprocal),
+    "reciprocal": Call(np.reciprocal, _reciprocal),
     "relu": Call(lambda x: np.maximum(x, x), relu),
     "sigmoid": Call(np.exp, sigmoid),
     "silu": Call(np.exp, silu),

@@ -21,6 +21,7 @@ from gpucodegen.kernels.elements import (
 from gpucodegen.kernels.elementwise.expressions import (
     Typed,
     Writer,
+    holds,
     names_of,
     parsed,
 )
@@ -29,11 +30,13 @@ from gpucodegen.kernels.merged_axes import Shape, merged
 from gpucodegen.kernels.scalar_text import Value
 from gpucodegen.schedule.steps import Schedule
 
+WIDE = "wide int"
 NUMBERS: dict[str, tuple[Element, complex]] = {
     "bool": (BOOL, True),
     "int": (I64, 1),
     "float": (F64, 1.0),
     "complex": (ELEMENTS["complex128"], 1j),
+    WIDE: (I64, 1),
 }
 """Kinds of Python numbers, which are weakly typed, with an example of each."""
 
@@ -51,11 +54,12 @@ def elementwise(
 
     The operands are arrays and numbers, by their names in the expression. Arrays are
     broadcast, and element types promoted, as NumPy does it; Python numbers take the
-    type of the other operand. Floats of 16 bits and less are computed in f32 and
-    rounded once, at the end. The expression is written in Python's grammar: names,
-    numbers, ``+ - * / // % ** & | ^ ~``, comparisons, ``x if c else y``, calls such as
-    ``exp(x)``, ``where(c, x, y)`` and ``maximum(x, y)``. Anything else is refused by
-    its name (InvalidOption), and so are operands that do not broadcast.
+    type of the other operand, and integers that it does not hold are refused. Floats of
+    16 bits and less are computed in f32 and rounded once, at the end. The expression is
+    written in Python's grammar: names, numbers, ``+ - * / // % ** & | ^ ~``,
+    comparisons, ``x if c else y``, calls such as ``exp(x)``, ``where(c, x, y)`` and
+    ``maximum(x, y)``. Anything else is refused by its name (InvalidOption), and so are
+    operands that do not broadcast.
 
     >>> import numpy as np
     >>> x, y = np.arange(3, dtype="f4"), np.ones(3, "f4")
@@ -69,17 +73,47 @@ def elementwise(
     if not arrays:
         hint = "Give an array for one of its names"
         raise errors.InvalidOption(name="expression", value=expression, hint=hint)
+    kinds = tuple((n, _kind(operands, n, arrays)) for n in numbers)
+    if any(kind == WIDE for _, kind in kinds):
+        _require_held(expression, operands)
     return ELEMENTWISE(
         tuple(operands[n] for n in arrays),
         out,
         target,
         expression,
         tuple(arrays),
-        tuple((n, type(operands[n]).__name__) for n in numbers),
+        kinds,
         numbers=[operands[n] for n in numbers],
         tune=tune,
         schedule=schedule,
     )
+
+
+def _kind(operands: dict[str, Any], name: str, arrays: Sequence[str]) -> str:
+    """The kind of a number; integers of Python that an array does not hold are wide."""
+    kind = type(operands[name]).__name__
+    if kind != "int":
+        return kind
+    elements = [_element(operands[a]) for a in arrays]
+    whole = [e.numpy for e in elements if e is not None and e.kind in "iu"]
+    return kind if all(holds(t, operands[name]) for t in whole) else WIDE
+
+
+def _require_held(expression: str, operands: dict[str, Any]) -> None:
+    """Refuse integers where NumPy raises OverflowError.  Raises InvalidOption."""
+    known: dict[str, Typed] = {}
+    for name, given in operands.items():
+        kind = NUMBERS.get(type(given).__name__)
+        element = _element(given) if kind is None else kind[0]
+        if element is None:
+            return  # a type that the kernel refuses
+        example = np.empty(0, element.numpy) if kind is None else given
+        known[name] = Typed(Value("%x", element), example, type(given) is int)
+    Writer(Text(), expression, known).value(parsed(expression))
+
+
+def _element(array: Any) -> Element | None:
+    return ELEMENTS.get(str(getattr(array, "dtype", "")).removeprefix("torch."))
 
 
 def _require_names(
@@ -157,7 +191,11 @@ def _prepare(
     argument_names = [f"{n}_" for n in names]
     operands, groups = broadcast_operands(text, argument_names, elements, shapes)
     scalars = {
-        name: Typed(text.number(f"{name}_", NUMBERS[kind][0]), NUMBERS[kind][1])
+        name: Typed(
+            text.number(f"{name}_", NUMBERS[kind][0]),
+            NUMBERS[kind][1],
+            kind == WIDE,
+        )
         for name, kind in numbers
     }
     examples = [np.empty(0, element.numpy) for element in elements]

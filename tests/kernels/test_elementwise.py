@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import subprocess
 import sys
@@ -107,6 +108,40 @@ def test_a_number_may_change_without_a_new_kernel() -> None:
         np.testing.assert_array_equal(K.elementwise("a * x", a=a, x=x), a * x)
     known = KERNELS["elementwise"].kernel.known
     assert sum("'a * x'" in str(form) for form in known) == 1
+
+
+OF_INTEGERS = {
+    "x + n": lambda x, n: x + n,
+    "n - x": lambda x, n: n - x,
+    "maximum(x, n)": np.maximum,
+    "where(x > 1, x, n)": lambda x, n: np.where(x > 1, x, n),
+    "x < n": lambda x, n: x < n,
+    "x == n": lambda x, n: x == n,
+    "x < 300": lambda x, _: x < 300,
+    "reciprocal(x)": lambda x, _: np.reciprocal(x),
+    "round(x)": lambda x, _: np.round(x),
+    "sign(x)": lambda x, _: np.sign(x),
+    "x**2": lambda x, _: x**2,
+    "(x < 2) ** 2": lambda x, _: (x < 2) ** 2,
+}
+
+
+@pytest.mark.sampled(12)
+@pytest.mark.cases("text", OF_INTEGERS, parts=6)
+def test_integers_that_a_type_may_not_hold(text: str) -> None:
+    """NumPy's numbers and types, and a refusal where NumPy raises."""
+    for dtype, n in itertools.product([*INTEGERS[:-1], "bool"], [3, -1, 300, 1 << 40]):
+        x = np.array([1, 2, 100]).astype(dtype)
+        operands = {"x": x, "n": n} if "n" in names_of(text) else {"x": x}
+        try:
+            wanted = OF_INTEGERS[text](x, n)
+        except (OverflowError, TypeError):
+            with pytest.raises(errors.InvalidOption, match="NumPy says"):
+                K.elementwise(text, **operands)
+            continue
+        found = K.elementwise(text, **operands)
+        assert found.dtype == wanted.dtype, (dtype, n)
+        np.testing.assert_array_equal(found, wanted)
 
 
 @pytest.mark.parametrize("dtype", EVERY)
@@ -237,7 +272,7 @@ MORE = {
     )},
     **{f"{name}(x)": unary(name)
        for name in "abs square ceil floor trunc sqrt".split()},
-    "round(x)": lambda x, _: np.rint(x),
+    "round(x)": lambda x, _: np.round(x),
     "-x": lambda x, _: -x,
     "~x": lambda x, _: ~x,
     "copysign(x, y)": np.copysign,

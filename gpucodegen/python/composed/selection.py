@@ -137,6 +137,14 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
     return found
 
 
+def _at_least(x: Any, y: Any) -> Any:
+    return max(x, y)
+
+
+def _at_most(x: Any, y: Any) -> Any:
+    return min(x, y)
+
+
 def clip(
     a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None
 ) -> Any:
@@ -144,5 +152,14 @@ def clip(
     high = a_max if max is None else max
     if low is None and high is None:
         return np.asarray(a).copy()
+    kind = np.result_type(a)
+    if low is not None and high is not None:
+        common = np.result_type(a, low, high)
+        a = a if common == kind else a.astype(common)
+        kind = common
+    if kind.kind in "iu" and kind != np.int64:
+        low = _at_least(low, np.iinfo(kind).min) if isinstance(low, int) else low
+        if isinstance(high, int) and kind != np.uint64:
+            high = _at_most(high, np.iinfo(kind).max)
     a = a if low is None else np.maximum(a, low)
     return a if high is None else np.minimum(a, high)

@@ -9,8 +9,9 @@ import numpy as np
 
 from gpucodegen.python.arrays import Extents, Lazy, View, allocated
 from gpucodegen.python.context import Bound, Context, described
+from gpucodegen.python.range_checks import convert
 from gpucodegen.python.results import is_tuple
-from gpucodegen.python.scalars import Scalar, convert, known
+from gpucodegen.python.scalars import Scalar, known
 from gpucodegen.python.types import NUMPY, Kind, category, dtype_of
 
 

@@ -32,7 +32,8 @@ from gpucodegen.python.functions.arguments import (
 from gpucodegen.python.functions.composed_functions import closure_of
 from gpucodegen.python.functions.shapes import joined, with_axes_at
 from gpucodegen.python.operators import elementwise
-from gpucodegen.python.scalars import Scalar, chosen, convert, integers, known
+from gpucodegen.python.range_checks import convert
+from gpucodegen.python.scalars import Scalar, astype, chosen, integers, known
 from gpucodegen.python.types import category, dtype_of
 from gpucodegen.python.types import joined as joined_kinds
 
@@ -81,9 +82,9 @@ def _range(
     work = I8 if kind.kind in "iub" and first.kind is int else kind
 
     def value(b: OperationList, at: Sequence[Scalar]) -> Scalar:
-        pair = [convert(b, v, work) for v in (at[0], by)]
+        pair = [astype(b, v, work) for v in (at[0], by)]
         moved = apply(b, np.multiply, pair)
-        return convert(b, apply(b, np.add, [convert(b, first, work), moved]), kind)
+        return astype(b, apply(b, np.add, [astype(b, first, work), moved]), kind)
 
     return _each(c, kind, extents, value)
 

@@ -13,8 +13,8 @@ from gpucodegen.python.elementwise import ROWS
 from gpucodegen.python.functions.reduction_functions import accumulator, result_of_mean
 from gpucodegen.python.masks import Selected, applied
 from gpucodegen.python.operators import elementwise
+from gpucodegen.python.range_checks import convert
 from gpucodegen.python.reductions import ALL, ANY, LARGEST, PRODUCT, SMALLEST, SUM
-from gpucodegen.python.scalars import convert
 
 _REDUCTIONS = {
     np.sum: SUM,

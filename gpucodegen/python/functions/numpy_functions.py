@@ -46,15 +46,9 @@ from gpucodegen.python.functions.arguments import (
 from gpucodegen.python.gathers import Gathered
 from gpucodegen.python.masks import Selected, nonzero
 from gpucodegen.python.operators import combined, elementwise, truth
+from gpucodegen.python.range_checks import convert
 from gpucodegen.python.results import is_tuple
-from gpucodegen.python.scalars import (
-    NoRow,
-    Scalar,
-    chosen,
-    compared,
-    convert,
-    known,
-)
+from gpucodegen.python.scalars import NoRow, Scalar, astype, chosen, compared, known
 from gpucodegen.python.types import (
     Kind,
     category,
@@ -184,6 +178,9 @@ def ufunc_method(
         return apply(b, ufunc, pair)
 
     with c.operands(node, f"{method}", arguments):
+        wraps = ufunc in (np.add, np.subtract, np.multiply)
+        if isinstance(value, Scalar) and wraps and target.dtype.kind in "iu":
+            value = astype(c.b, value, target.dtype)  # as NumPy casts it
         made = Gathered(target, (places, *rest), False)
         made.store(c.b, value, combined)
     return known(0)
@@ -456,7 +453,7 @@ def _where(
 
     def body(b: Any, parts: Sequence[Scalar]) -> Scalar:
         where = convert(b, parts[0], bool).ssa(b)
-        x, y = (convert(b, v, kind).ssa(b) for v in parts[1:])
+        x, y = (astype(b, v, kind).ssa(b) for v in parts[1:])
         return Scalar(kind, chosen(b, where, x, y))
 
     if not extents and all(isinstance(v, Scalar) for v in values):

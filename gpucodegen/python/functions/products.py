@@ -19,9 +19,10 @@ from gpucodegen.python.functions.arguments import (
 )
 from gpucodegen.python.functions.shapes import raveled
 from gpucodegen.python.operators import elementwise
+from gpucodegen.python.range_checks import convert
 from gpucodegen.python.reductions import Label
 from gpucodegen.python.results import is_tuple
-from gpucodegen.python.scalars import Scalar, convert
+from gpucodegen.python.scalars import Scalar
 from gpucodegen.python.types import dtype_of
 
 Rule = Callable[..., Bound]

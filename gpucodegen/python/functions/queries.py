@@ -24,8 +24,9 @@ from gpucodegen.python.functions.arguments import (
 )
 from gpucodegen.python.masks import required
 from gpucodegen.python.operators import combined, elementwise, truth
+from gpucodegen.python.range_checks import convert
 from gpucodegen.python.results import is_tuple
-from gpucodegen.python.scalars import Scalar, convert, known
+from gpucodegen.python.scalars import Scalar, known
 from gpucodegen.python.types import PYTHON, category
 
 Rule = Callable[..., Bound]

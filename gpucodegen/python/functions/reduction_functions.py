@@ -34,8 +34,9 @@ from gpucodegen.python.functions.arguments import (
 from gpucodegen.python.functions.shapes import raveled
 from gpucodegen.python.nests import nest
 from gpucodegen.python.operators import elementwise
+from gpucodegen.python.range_checks import convert
 from gpucodegen.python.reductions import LARGEST, SMALLEST, SUM, Reduction
-from gpucodegen.python.scalars import Scalar, chosen, convert, integers, known
+from gpucodegen.python.scalars import Scalar, chosen, integers, known
 from gpucodegen.python.types import Kind, category, dtype_of, is_python
 
 Rule = Callable[..., Bound]

@@ -1,0 +1,257 @@
+"""Checks that the dtype of an array holds an integer of Python.
+
+NumPy raises OverflowError where it converts such an integer to a dtype that does not
+hold it; here an assertion ends the call. Integers whose `Scalar.limits` fit need none.
+A check leaves the loops in which the integer does not change; where it is a monotone
+function of a loop's variable, its values in the first and the last iteration are
+checked before the loop. Any other check in a loop sets a flag of its iteration, so that
+the loop stays parallel; an assertion behind the loop reads all flags.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from gpucodegen.ir.attributes import StringAttr
+from gpucodegen.ir.locations import Location
+from gpucodegen.ir.operation import Operation, Value, single_block
+from gpucodegen.ir.types import I1, MemRefType
+from gpucodegen.passes.framework.builder import OperationList
+from gpucodegen.python.scalars import (
+    Scalar,
+    astype,
+    compared,
+    integers,
+    known,
+    limits_of,
+    negated,
+)
+from gpucodegen.python.types import Kind, is_python
+
+Role = Literal["loop", "arm", "elements", "other"]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A dtype that must hold integers, unless one of the ``ranges`` is empty."""
+
+    numbers: tuple[Scalar, ...]
+    kind: np.dtype[Any]
+    location: Location = field(compare=False)
+    ranges: tuple[tuple[Scalar, Scalar], ...] = ()
+
+    @property
+    def is_needed(self) -> bool:
+        return any(not is_held(number, self.kind) for number in self.numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """A bool for each iteration of one or two loops: whether a check failed in it."""
+
+    kind: np.dtype[Any]
+    loops: tuple[Block, ...]
+    memory: Value
+    location: Location
+
+
+@dataclass(slots=True, eq=False)
+class Block(OperationList):
+    """A nested block: the body of a loop, an arm of a branch, or of linalg.generic.
+
+    ``own``: its arguments, of which ``variable`` is that of a counted loop; ``ends``:
+    start, stop and step of that loop, whose step is positive.
+    """
+
+    outer: OperationList | None = None
+    role: Role = "arm"
+    variable: Value | None = None
+    own: Sequence[Value] = ()
+    ends: tuple[Scalar, Scalar, Scalar] | None = None
+    checks: list[Check] = field(default_factory=list[Check])
+    """Checks that stand before the loop."""
+    flags: list[Flags] = field(default_factory=list[Flags])
+    moved: list[Operation] = field(default_factory=list[Operation])
+    """Operations of checks that have left the loop."""
+
+    def defines(self, value: Value) -> bool:
+        """Whether a value changes with the iterations."""
+        return value in self.own or any(
+            value in op.results for op in (*self.operations, *self.moved)
+        )
+
+    def occurrences(self, number: Scalar) -> int | None:
+        """How often an integer mentions the variable; None if it cannot leave."""
+        if number.value is None or not self.defines(number.value):
+            return 0
+        if number.value is self.variable:
+            return 1
+        if number.parts is None:
+            return None
+        counts = [self.occurrences(part) for part in number.parts[1:]]
+        return None if None in counts else sum(n for n in counts if n is not None)
+
+    def lets_out(self, check: Check) -> bool:
+        """Whether the values at the loop's ends decide a check."""
+        ends = [self.occurrences(e) for pair in check.ranges for e in pair]
+        counts = [self.occurrences(number) for number in check.numbers]
+        return all(n == 0 for n in ends) and all(n in (0, 1) for n in counts)
+
+    def replaced(self, b: OperationList, number: Scalar, by: Scalar) -> Scalar:
+        """An integer outside of the loop, for a value of the variable."""
+        if number.value is None or not self.defines(number.value):
+            return number
+        if number.value is self.variable:
+            return by
+        assert number.parts is not None
+        name, one, other = number.parts
+        return integers(b, name, self.replaced(b, one, by), self.replaced(b, other, by))
+
+
+def is_held(number: Scalar, kind: np.dtype[Any]) -> bool:
+    """Whether a dtype certainly holds an integer of Python."""
+    low, high = limits_of(number)
+    limits = np.iinfo(kind)
+    return bool(limits.min <= low and high <= limits.max)
+
+
+def convert(b: OperationList, number: Scalar, kind: Kind) -> Scalar:
+    """The number converted to a kind; ends the call where NumPy raises OverflowError.
+
+    Raises OutOfRange if the integer is a constant.
+    """
+    is_checked = number.kind is int and not is_python(kind) and kind.kind in "iu"
+    if is_checked and number.value is not None and not is_held(number, kind):
+        require(b, Check((number,), kind, b.location))
+    return astype(b, number, kind, checked=True)
+
+
+def require(b: OperationList, check: Check) -> None:
+    """Emit a check, or leave it to the block's end."""
+    if isinstance(b, Block) and b.role in ("loop", "elements") and b.lets_out(check):
+        if check not in b.checks:
+            b.checks.append(check)
+        return
+    if isinstance(b, Block) and b.role == "elements":
+        return  # positions, which are int64 in NumPy
+    before, b.location = b.location, check.location
+    blocks = _around(b)
+    if blocks:
+        _flagged(b, _flags(blocks, check), check)
+    else:
+        asserted(b, _any_violated(b, check), check.kind)
+    b.location = before
+
+
+def leave(b: OperationList, body: Block) -> None:
+    """Emit the checks that leave a body, before its operation."""
+    for check in body.checks:
+        count = len(b.operations)
+        numbers, ranges = check.numbers, check.ranges
+        if body.ends is not None:
+            start, stop, _ = body.ends
+            values = start, _last(b, *body.ends)
+            numbers = tuple(
+                body.replaced(b, number, value)
+                for number in check.numbers
+                for value in values[: 1 + (body.occurrences(number) == 1)]
+            )
+            ranges = (*ranges, (start, stop))
+        moved = Check(numbers, check.kind, check.location, ranges)
+        if moved.is_needed:
+            require(b, moved)
+        if not moved.is_needed or (isinstance(b, Block) and moved in b.checks):
+            if isinstance(b, Block):
+                b.moved += b.operations[count:]
+            del b.operations[count:]
+
+
+def _last(b: OperationList, start: Scalar, stop: Scalar, step: Scalar) -> Scalar:
+    """The last value of a range that is not empty."""
+    last = integers(b, "sub", stop, known(1))
+    if step == known(1):
+        return last
+    steps = integers(b, "floordiv", integers(b, "sub", last, start), step)
+    return integers(b, "add", start, integers(b, "mul", steps, step))
+
+
+def _around(b: OperationList) -> list[Block]:
+    """The blocks around this one, up to the outermost loop that is a counted one."""
+    blocks: list[Block] = []
+    while isinstance(b, Block) and b.role in ("loop", "arm") and b.outer is not None:
+        blocks, b = [b, *blocks], b.outer
+    while blocks and blocks[0].role != "loop":
+        del blocks[0]
+    return blocks
+
+
+def _flags(blocks: Sequence[Block], check: Check) -> Flags:
+    """Flags of the outermost loop, and of the next one if its range is known there."""
+    loops, inside = [blocks[0]], [blocks[0]]
+    for block in blocks[1:]:
+        if block.ends is not None:
+            values = [end.value for end in block.ends if end.value is not None]
+            if not any(own.defines(value) for own in inside for value in values):
+                loops.append(block)
+            break
+        inside.append(block)
+    for flags in blocks[0].flags:
+        is_same = [*map(id, flags.loops)] == [*map(id, loops)]
+        if flags.kind == check.kind and is_same:
+            return flags
+    memory = Value(MemRefType((None,) * len(loops), I1), "flags", check.location)
+    made = Flags(check.kind, tuple(loops), memory, check.location)
+    blocks[0].flags.append(made)
+    return made
+
+
+def _violations(b: OperationList, check: Check) -> list[Value]:
+    limits = np.iinfo(check.kind)
+    low, high = int(limits.min), int(limits.max)
+    found: list[Value] = []
+    for number in check.numbers:
+        value, possible = number.ssa(b), limits_of(number)
+        if possible[0] < low:
+            found.append(compared(b, "slt", value, b.constant(low, value.type)))
+        if possible[1] > high:
+            found.append(compared(b, "sgt", value, b.constant(high, value.type)))
+    return found
+
+
+def _any_violated(b: OperationList, check: Check) -> Value:
+    found, *rest = _violations(b, check)
+    for other in rest:
+        (found,) = b.add("arith.ori", (found, other), [I1])
+    for start, stop in check.ranges:
+        if limits_of(start)[1] < limits_of(stop)[0]:
+            continue
+        is_some = compared(b, "slt", start.ssa(b), stop.ssa(b))
+        (found,) = b.add("arith.andi", (found, is_some), [I1])
+    return found
+
+
+def asserted(b: OperationList, is_violated: Value, kind: np.dtype[Any]) -> None:
+    """End the call if a check failed."""
+    said = f"an integer that {kind.name} does not hold; use a wider type"
+    b.add("cf.assert", (negated(b, is_violated),), (), {"msg": StringAttr(said)})
+
+
+def _flagged(b: OperationList, flags: Flags, check: Check) -> None:
+    """Set the flag of the iteration if a check fails."""
+    places: list[Value] = []
+    for loop in flags.loops:
+        assert loop.ends is not None
+        position = Scalar(int, loop.variable)
+        places.append(integers(b, "sub", position, loop.ends[0]).ssa(b))
+    tests = [_any_violated(b, check)] if check.ranges else _violations(b, check)
+    for test in tests:
+        arm, other = OperationList(b.location), OperationList(b.location)
+        arm.add("memref.store", (arm.constant(1, I1), flags.memory, *places))
+        for block in (arm, other):
+            block.add("scf.yield")
+        regions = [single_block(block.operations) for block in (arm, other)]
+        b.add("scf.if", (test,), (), {}, regions)
