@@ -6,9 +6,9 @@ PYTHON := .venv/bin/python
 help: ## list the targets
 	@grep -E '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 10
 
-setup: .venv/bin/pytest ## make .venv with what development needs
+setup: .venv/bin/pyright ## make .venv with what development needs
 
-.venv/bin/pytest:
+.venv/bin/pyright:
 	python3 -m venv .venv
 	.venv/bin/pip install -e '.[dev]'
 
