@@ -17,9 +17,6 @@ from unittest.mock import patch
 
 import numpy as np
 
-from gpucodegen.emit import variables
-from gpucodegen.emit.expressions import Precedence, Text, binary, number
-from gpucodegen.ir.affine import linear_form
 from gpucodegen.passes.gpu.blocks.row_distribution import Element
 from gpucodegen.python import elementwise
 from gpucodegen.python.arrays import cast
@@ -78,22 +75,6 @@ def _hosted_with_its_epilogue(contraction: Any, host: Any) -> Any:
     )
 
 
-def _text_of_an_offset(self: Any, expr: Any, printed: Any) -> Any:
-    """A sum gets a variable though the line of its first occurrence is not written."""
-    terms, constant = linear_form(expr)
-    if variables._operators(terms.values()) < variables.LEAST:
-        return None
-    key = frozenset(terms.items())
-    known = next((s[key] for s in self._scopes if key in s), None)
-    if known is None:
-        line, depth = len(self.writer.lines), self.writer.depth
-        self._scopes[-1][key] = variables._Sum(line, depth, printed(expr - constant))
-        return None
-    if not known.name:
-        self._define(known)
-    return binary(Text(known.name), "+", number(constant), Precedence.SUM)
-
-
 def _truncated(b: Any, value: Any, target: Any, after: str) -> Any:
     """A float that does not fit its integer type saturates."""
     from gpucodegen.ir.types import I64, INDEX
@@ -135,10 +116,6 @@ MUTATIONS = {
         {"passes.loops.interchange.check_interchange": lambda *_, **__: None},
         *("raised", "cpu passes", 5),
     ),
-    "a variable for a sum of the line to come": Mutation(
-        {"emit.variables.Offsets.text": _text_of_an_offset},
-        *("stablehlo", "cpu-1", 85),
-    ),
     "a transfer for each thread of a block": Mutation(
         {"interp.memref._is_first": lambda *_: True},
         *("staged", "sim passes"),
@@ -173,9 +150,6 @@ MUTATIONS = {
     ),
     "a copy of the own type is a view": Mutation(
         {"python.functions.numpy_functions.renewed": cast}, "jit", "", 25
-    ),
-    "integers that a type does not hold": Mutation(
-        {"python.scalars.fits": lambda *_: True}, "jit", "", 235
     ),
 }
 """At least ten, each of which one of `MOST` programs of its area shows."""
