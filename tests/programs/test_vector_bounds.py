@@ -61,6 +61,7 @@ def copies(element: str, form: str) -> str:
 }}"""
 
 
+@pytest.mark.figures
 @pytest.mark.cases("element", TYPES)
 @pytest.mark.cases("form", ["affine", "vector"])
 def test_a_vector_is_accessed_inside_of_its_bounds(element: str, form: str):
