@@ -44,6 +44,7 @@ from gpucodegen.ir.operation import (
     substitute_values,
 )
 from gpucodegen.ir.types import I1, I64, INDEX, MemRefType, element_type
+from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.lifting.aliases import owners
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
@@ -273,6 +274,8 @@ class ExpandCopies(ModulePass):
 class CopiesToLoops(ModulePass):
     """Write copies to or from a view or a buffer that a loop makes as loops.
 
+    Not where both may be of one buffer: a copy reads all before it writes.
+
     >>> import gpucodegen as gcg
     >>> module = gcg.parse('''
     ... func.func @f(%A: memref<9x64xf32>, %B: memref<64xf32>) {
@@ -292,8 +295,11 @@ class CopiesToLoops(ModulePass):
     looks_for: ClassVar[frozenset[str]] = frozenset({"memref.copy"})
 
     def apply(self, module: Module) -> Module:
+        may_overlap = Surroundings.of(module).aliases.may_overlap
+
         def function(op: Operation) -> list[Operation]:
-            chosen = set(_copies_of_loops(op))
+            found = _copies_of_loops(op)
+            chosen = {copy for copy in found if not may_overlap(*copy.operands)}
             return rewrite_bottom_up(op, lambda o: _nest(o) if o in chosen else None)
 
         return in_functions(module, function)
