@@ -119,24 +119,3 @@ def test_copies_of_rows_are_a_nest(target: str) -> None:
     if target == "sim":
         (kernel,) = f.executable(target).kernels
         assert "while" not in kernel.source  # a thread copies one number
-
-
-SHIFT = """func.func @f(%a: memref<4x9xf32>) {
-  affine.for %i = 0 to 4 {
-    %s = memref.subview %a[%i, 0] [1, 8] [1, 1]
-      : memref<4x9xf32> to memref<8xf32, strided<[1], offset: ?>>
-    %d = memref.subview %a[%i, 1] [1, 8] [1, 1]
-      : memref<4x9xf32> to memref<8xf32, strided<[1], offset: ?>>
-    memref.copy %s, %d : memref<8xf32, strided<[1], offset: ?>>
-      to memref<8xf32, strided<[1], offset: ?>>
-  }
-  return
-}"""
-
-
-def test_a_copy_within_one_array_stays_a_copy() -> None:
-    a = np.arange(36, dtype=np.float32).reshape(4, 9)
-    expected = a.copy()
-    expected[:, 1:] = a[:, :-1]
-    gcg.compile(SHIFT, target="cpu").f(a)
-    np.testing.assert_array_equal(a, expected)

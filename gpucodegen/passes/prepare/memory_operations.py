@@ -44,7 +44,6 @@ from gpucodegen.ir.operation import (
     substitute_values,
 )
 from gpucodegen.ir.types import I1, I64, INDEX, MemRefType, element_type
-from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.lifting.aliases import owners
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
@@ -274,7 +273,7 @@ class ExpandCopies(ModulePass):
 class CopiesToLoops(ModulePass):
     """Write copies to or from a view or a buffer that a loop makes as loops.
 
-    Not where both may be of one buffer: a copy reads all before it writes.
+    Like `memref.copy` itself, they leave overlapping buffers undefined.
 
     >>> import gpucodegen as gcg
     >>> module = gcg.parse('''
@@ -295,11 +294,8 @@ class CopiesToLoops(ModulePass):
     looks_for: ClassVar[frozenset[str]] = frozenset({"memref.copy"})
 
     def apply(self, module: Module) -> Module:
-        may_overlap = Surroundings.of(module).aliases.may_overlap
-
         def function(op: Operation) -> list[Operation]:
-            found = _copies_of_loops(op)
-            chosen = {copy for copy in found if not may_overlap(*copy.operands)}
+            chosen = set(_copies_of_loops(op))
             return rewrite_bottom_up(op, lambda o: _nest(o) if o in chosen else None)
 
         return in_functions(module, function)
