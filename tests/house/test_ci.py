@@ -40,7 +40,7 @@ def test_the_script_can_be_run() -> None:
 
 
 def test_the_command_of_the_readme_comes_first_and_alone() -> None:
-    steps = [line for line in SCRIPT.splitlines() if "venv" in line]
+    steps = [line for line in SCRIPT.splitlines() if ".venv" in line]
     assert steps[0] == "rm -rf .venv"
     assert SCRIPT.index('bash -euc "$command"') < SCRIPT.index(steps[1])
     read = re.search(r"command=\$\(python3 -c '(.*)'\)", SCRIPT)
@@ -56,7 +56,7 @@ def test_the_command_of_the_readme_comes_first_and_alone() -> None:
 
 
 def test_the_second_environment_has_every_extra() -> None:
-    installed = re.search(r"install -e '\.\[(.*)\]'", SCRIPT)
+    installed = re.search(r"fresh .venv-all .* -e '\.\[(.*)\]'", SCRIPT)
     assert installed is not None
     needs_a_gpu, of_dev = {"cuda12", "bench-gpu"}, {"test"}
     assert {*installed[1].split(",")} | needs_a_gpu | of_dev == set(EXTRAS)
@@ -70,7 +70,8 @@ def test_the_lowest_versions_are_the_bounds_of_the_project() -> None:
     assert len(lines) == len(PROJECT["dependencies"]) + len(EXTRAS["test"])
     for line, bound in zip(lines, PROJECT["dependencies"], strict=False):
         assert line == bound.replace(">=", "==")
-    assert f"python{PROJECT['requires-python'].removeprefix('>=')} -m venv" in SCRIPT
+    lowest = PROJECT["requires-python"].removeprefix(">=")
+    assert f"fresh .venv-lowest python{lowest} " in SCRIPT
 
 
 @pytest.mark.parametrize(

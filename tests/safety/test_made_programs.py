@@ -35,7 +35,7 @@ def test_some_made_programs_are_right_or_refused(turn: int):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("batch", range(20))
+@pytest.mark.parametrize("batch", range(12))
 @pytest.mark.drawn(3)
 def test_made_programs_are_right_or_refused(batch: int):
     assert failures(100_000 + BATCH * batch, BATCH) == []
