@@ -120,6 +120,7 @@ def test_a_wrong_result_is_no_row() -> None:
         case.check(case.arguments(np.random.default_rng(0)), lambda *_: None)
 
 
+@pytest.mark.slow
 def test_a_peer_that_fails_costs_nobody_else(capsys: Any) -> None:
     def broken(*_: object) -> None:
         raise RuntimeError("no such device")

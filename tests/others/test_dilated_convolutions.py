@@ -107,7 +107,7 @@ def test_taps_that_meet_zeros_are_left_out():
     assert sorted(int(a) * int(b) for a, b in windows) == [1, 2, 2, 4]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(12)
 @pytest.mark.cases("target", ["cpu", "sim", "interp"])
 @pytest.mark.cases("name", CASES)
 def test_convolutions_of_dilated_images(name: str, target: str):

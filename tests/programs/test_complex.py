@@ -268,6 +268,7 @@ def test_functions_that_need_an_order_are_refused():
         gcg.compile(text, target="cpu").f(np.zeros(4, "c8"))
 
 
+@pytest.mark.slow
 @pytest.mark.ptxas
 @PARTS
 def test_kernels_compile_to_ptx(part: str, dtype: str):
