@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from gpucodegen import errors
@@ -21,6 +22,7 @@ from gpucodegen.interp.values import (
     bits_of,
     canonical,
     constant,
+    converter,
     elementwise,
 )
 from gpucodegen.ir.literals import wrapped
@@ -159,6 +161,7 @@ FLOATS: dict[str, Callable[..., float]] = {
 }
 
 
+@cache
 def combine(name: str, ty: Type) -> Callable[[Any, Any], Any]:
     """The function of two numbers of a type, by the name of its arith operation.
 
@@ -166,11 +169,12 @@ def combine(name: str, ty: Type) -> Callable[[Any, Any], Any]:
     >>> combine("addi", IntegerType(8))(100, 100)
     -56
     """
+    convert = converter(ty)
     if name in INTEGERS:
         function, bits = INTEGERS[name], bits_of(ty)
-        return lambda a, b: canonical(function(a, b, bits), ty)
+        return lambda a, b: convert(function(a, b, bits))
     of_floats = FLOATS[name]
-    return lambda a, b: canonical(of_floats(a, b), ty)
+    return lambda a, b: convert(of_floats(a, b))
 
 
 # -- operations ------------------------------------------------------------------------
@@ -198,8 +202,8 @@ def integers(name: str) -> Evaluate:
 def _floats(function: Callable[..., float]) -> Evaluate:
     def evaluate(_: Machine, op: Operation, *values: Any) -> Any:
         refuse_rounding(op)
-        ty = element_type(op.results[0].type)
-        return elementwise(op, lambda *row: canonical(function(*row), ty), values)
+        convert = converter(element_type(op.results[0].type))
+        return elementwise(op, lambda *row: convert(function(*row)), values)
 
     return evaluate
 

@@ -185,13 +185,20 @@ class MemRef:
 
     def place(self, index: Sequence[int], name: str = "the buffer") -> int:
         """Position of an element in memory. Raises IndexOutOfBounds."""
-        inside = all(0 <= i < n for i, n in zip(index, self.shape, strict=True))
-        at = self._place(index) if inside else -1
-        if not 0 <= at < len(self.memory):
+        at, memory = self.start, self.memory
+        for i, n, stride in zip(index, self.shape, self.strides, strict=True):
+            if not 0 <= i < n:
+                at = -1
+                break
+            at += i * stride
+        else:
+            at = at if self.box is None else self.box.place(index)
+        if not 0 <= at < len(memory):
             raise errors.IndexOutOfBounds(
                 index=tuple(index), buffer=name, shape=self.shape
             )
-        self.refuse_freed(name, "used")
+        if type(memory) is TrackedArray and memory.is_freed:
+            self.refuse_freed(name, "used")
         return at
 
     def refuse_freed(self, name: str, use: str) -> None:

@@ -285,14 +285,14 @@ class Machine:
 
     def _evaluated(self, op: Operation) -> Any:
         try:
-            handler = self.shared.handlers.get(op.name)
-            if handler is not None:
-                return handled(op, handler, self.of(op.operands))
-            evaluate = evaluator(op.name)
+            name, shared, known = op.name, self.shared, self.values
+            values = [known[operand] for operand in op.operands]
+            if name in shared.handlers:
+                return handled(op, shared.handlers[name], values)
+            evaluate = evaluator(name)
             if evaluate is None:
                 raise _unknown(op)
-            values = self.of(op.operands)
-            if self.shared.refuses_nan and can_make_nan(op.name):
+            if shared.refuses_nan and can_make_nan(name):
                 return check_for_new_nan(
                     op, values, lambda: evaluate(self, op, *values)
                 )

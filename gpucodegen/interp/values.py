@@ -56,14 +56,18 @@ def rounded(value: float, name: str) -> float:
     if name == "f64":
         return value
     if name == "f32":
-        try:
-            return _SINGLE.unpack(_SINGLE.pack(value))[0]
-        except OverflowError:
-            return math.copysign(math.inf, value)
+        return _single(value)
     return of_bits(to_bits(float(value), name), name)
 
 
-_SINGLE = struct.Struct("<f")
+def _single(value: float) -> float:
+    try:
+        return _UNPACK(_PACK(value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+_PACK, _UNPACK = struct.Struct("<f").pack, struct.Struct("<f").unpack
 
 
 def nearest(value: Fraction, name: str) -> float:
@@ -166,19 +170,28 @@ def canonical(value: Any, ty: Type) -> Any:
     >>> canonical(130, IntegerType(8)), canonical(3, IntegerType(1))
     (-126, 1)
     """
+    return converter(ty)(value)
+
+
+@cache
+def converter(ty: Type) -> Callable[[Any], Any]:
+    """The function from a number to the number of a type that it becomes."""
     match ty:
         case IntegerType(1, ""):
-            return value & 1
+            return lambda value: value & 1
         case IntegerType(bits, sign):
-            return wrapped(value, bits, sign)
+            return lambda value: wrapped(value, bits, sign)
         case IndexType():
-            return wrapped(value, INDEX_BITS)
+            return lambda value: wrapped(value, INDEX_BITS)
+        case FloatType("f32"):
+            return _single
         case FloatType(name):
-            return rounded(value, name)
+            return lambda value: rounded(value, name)
         case ComplexType(part):
-            return complex(canonical(value.real, part), canonical(value.imag, part))
+            of = converter(part)
+            return lambda value: complex(of(value.real), of(value.imag))
         case _:
-            return value
+            return lambda value: value
 
 
 def numbers(array: Array, ty: Type) -> list[Any]:
@@ -192,13 +205,20 @@ def numbers(array: Array, ty: Type) -> list[Any]:
 
 def number(stored: Any, ty: Type) -> Any:
     """A stored element as a number, or as an array if it is a vector."""
-    if isinstance(ty, VectorType):
-        return np.array(stored)
-    name = element(ty).format
     value = stored.item() if isinstance(stored, np.generic) else stored
+    reader = _reader(ty)
+    return value if reader is None else reader(value)
+
+
+@cache
+def _reader(ty: Type) -> Callable[[Any], Any] | None:
+    """The function from a stored Python number to a value; None for the identity."""
+    if isinstance(ty, VectorType):
+        return np.array
+    name = element(ty).format
     if name:
-        return of_bits(value, name)
-    return int(value) if ty == I1 else value
+        return lambda bits: of_bits(bits, name)
+    return int if ty == I1 else None
 
 
 def code(value: Any, ty: Type) -> Any:
@@ -338,4 +358,7 @@ def at(map_: AffineMap, operands: Sequence[int]) -> tuple[int, ...]:
         made = map_.evaluate(operands[:dims], operands[dims:])
     except ZeroDivisionError as problem:
         raise errors.DivisionByZero from problem
-    return tuple(canonical(n, INDEX) for n in made)
+    return tuple([n if -_HALF <= n < _HALF else canonical(n, INDEX) for n in made])
+
+
+_HALF = 1 << (INDEX_BITS - 1)

@@ -432,7 +432,12 @@ class AffineMap:
         self, dims: Sequence[int], syms: Sequence[int] = ()
     ) -> tuple[int, ...]:
         """Results at integer inputs."""
-        return tuple(evaluate(r, dims, syms) for r in self.results)
+        return tuple(
+            [
+                dims[r.position] if type(r) is Dim else evaluate(r, dims, syms)
+                for r in self.results
+            ]
+        )
 
     def compose(self, inner: AffineMap) -> AffineMap:
         """``self`` after ``inner``; symbols of ``self`` come before those of ``inner``.
