@@ -213,7 +213,9 @@ def select(face: Backend) -> Any:
         mask, ty = low.signature.args[0], low.signature.return_type
         choose = low.builder.select
         if not isinstance(ty, Tile):
-            return choose(condition, a, b)
+            chosen = choose(condition, a, b)
+            chosen.set_metadata("unpredictable", low.builder.module.add_metadata([]))
+            return chosen
         left, right = low.pieces(a), low.pieces(b)
         if isinstance(mask, Tile):
             conditions = regroup_pieces(low, mask, ty, low.pieces(condition))

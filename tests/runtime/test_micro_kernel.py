@@ -1,8 +1,8 @@
-"""The machine code of a matrix product's innermost loop, for this and other processors.
+"""The machine code of innermost loops, for this and other processors.
 
-One step of the reduction is one multiply-add for each register of the tile, one load
-and at most one prefetch for each vector of the panel, one broadcast for each row, and
-nothing on the stack.
+One step of a product's reduction is one multiply-add for each register of the tile, one
+load and at most one prefetch for each vector of the panel, one broadcast for each row,
+and nothing on the stack.  A select is no branch: nobody predicts conditions on data.
 Nothing is run, so that any x86-64 machine can look at the code for any other.
 """
 
@@ -14,6 +14,7 @@ import platform
 import re
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -103,3 +104,31 @@ def test_a_step_is_multiply_adds_loads_and_broadcasts(name: str) -> None:
         assert not [line for line in in_memory if "(%rsp" in line]
         assert len(in_memory) == steps * (tile.rows + vectors)
         assert len(body) - count - len(in_memory) - len(fetched) <= 4
+
+
+@pytest.mark.slow
+@pytest.mark.figures
+def test_a_select_is_no_branch() -> None:
+    import numpy as np
+
+    import gpucodegen as gcg
+
+    @gcg.jit(target="cpu", threads=1)
+    def checksum(data: Any, polynomial: int) -> int:
+        crc = 65535
+        for byte in data:
+            for _ in range(8):
+                if (crc & 1) ^ (byte & 1):
+                    crc = (crc >> 1) ^ polynomial
+                else:
+                    crc >>= 1
+                byte >>= 1  # noqa: PLW2901
+        return crc
+
+    data = np.zeros(8, "u1")
+    checksum(data, 33_800)
+    program = checksum.program(data, 33_800)
+    (assembly,) = program.assembly("checksum").values()
+    (first, *_) = assembly.split(".Lfunc_end0")
+    jumps = re.findall(r"^\tj\w+", first, re.MULTILINE)
+    assert len(jumps) <= 6, first

@@ -252,6 +252,33 @@ def outer_lanes(loop: OuterLoopShape, machine: Machine) -> int:
     return lanes
 
 
+def chains_side_by_side(loop: OuterLoopShape, lanes: int, machine: Machine) -> int:
+    """Registers of rows whose chains run at once, so that one's latency is hidden.
+
+    At least as many as of `split_accumulators`, up to twice as many where they divide
+    the rows better; fewer where some of the threads would have no rows.
+
+    >>> from dataclasses import replace
+    >>> from gpucodegen.tiling.machine.processor import VectorUnit
+    >>> machine = Machine(1, VectorUnit(256, 16))
+    >>> product = OuterLoopShape(128, 128, 64, 1, operations=3)
+    >>> chains_side_by_side(product, 4, machine)
+    4
+    >>> chains_side_by_side(replace(product, rows=24), 4, machine)
+    3
+    >>> chains_side_by_side(replace(product, operations=8), 4, machine)
+    1
+    """
+    unit = machine.unit
+    count = split_accumulators(None, loop.operations, unit)
+    if loop.rows is None or count == 1:
+        return count
+    vectors = -(-loop.rows // lanes)
+    most = max(1, min(2 * count, unit.registers // 4, vectors // machine.threads))
+    counts = range(min(count, most), most + 1)
+    return min(counts, key=lambda n: -(-vectors // n) * n)
+
+
 SHORT = 2
 """Vectors of a row up to which lanes take rows, though its order is free.
 

@@ -60,6 +60,7 @@ from gpucodegen.passes.vectorize.transposes import TileAccess
 from gpucodegen.tiling.machine.processor import Machine
 from gpucodegen.tiling.machine.vectorization import (
     OuterLoopShape,
+    chains_side_by_side,
     is_short_inner_loop,
     outer_lanes,
 )
@@ -461,9 +462,20 @@ class _OuterLoopChoice:
             return []
         width = self.machine.unit.lanes(_bits(body))
         threads = self.machine.threads if op.name == "affine.parallel" else 1
-        loop = _shape(op, body, self.rows)
-        lanes = outer_lanes(loop, replace(self.machine, threads=threads))
+        loop, machine = (
+            _shape(op, body, self.rows),
+            replace(self.machine, threads=threads),
+        )
+        lanes = outer_lanes(loop, machine)
+        if lanes and all(map(_reads_rows_in_lanes, body.recurrences)):
+            lanes *= chains_side_by_side(loop, lanes, machine)
         return StripMining(body, lanes, width).strips(op, self.rows) if lanes else []
+
+
+def _reads_rows_in_lanes(recurrence: Recurrence) -> bool:
+    """Whether a chain loads cells for all rows, or neighbours for neighbours."""
+    accesses = recurrence.chain.accesses.values()
+    return not recurrence.is_tiled and all(access.is_last for access in accesses)
 
 
 def _passes_on(loop: Operation) -> bool:
