@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import gpucodegen as gcg
-from gpucodegen.runtime.cpu.engine import LENT_ALIKE, LENT_BYTES, Pool
+from gpucodegen.runtime.cpu.engine import KEPT_BYTES, LENT_ALIKE, LENT_BYTES, Pool
 
 PAIR = """func.func @f(%A: memref<6xf32>) -> (memref<6xf32>, memref<6xf32>) {
   %r = memref.alloc() : memref<6xf32>
@@ -60,3 +60,30 @@ def test_few_results_of_a_shape_are_remembered():
     places = {address(r) for r in held}
     del held
     assert make()[0] in places
+
+
+def test_memory_serves_other_shapes():
+    """As temporaries of arrays that shrink in a loop."""
+    pool, places = Pool(), set[int]()
+    for extent in range(1_000, 900, -1):
+        first, second = pool.take((extent, 8), "f64"), pool.take((extent,), "i1")
+        assert first.array.shape == (extent, 8)
+        first.array[...] = 1
+        second.array[...] = True
+        assert first.array.all()
+        places |= {first.pointer, second.pointer}
+        assert not any(place % 64 for place in places)
+        pool.give(first)
+        pool.give(second)
+    assert len(places) < 10
+
+
+def test_shapes_of_the_past_give_their_memory_back():
+    pool, size = Pool(), KEPT_BYTES // 4
+    for extent in range(size, size + 9 * (size // 8), size // 8):
+        pool.give(pool.take((extent,), "i8"))
+        assert pool.kept <= KEPT_BYTES
+    last = pool.take((extent,), "i8")
+    assert pool.kept < KEPT_BYTES
+    pool.give(last)
+    assert pool.take((extent,), "i8") is last

@@ -2,7 +2,9 @@
 
 `Pool` is the workspace of host programs.  Freed buffers, and results that callers have
 dropped, are kept for the next call, so a call neither maps pages nor touches them for
-the first time, and describes each buffer once.
+the first time, and describes each buffer once.  Memory is kept by its capacity, which
+exceeds the size by an eighth at most: it serves other shapes, too, as those of arrays
+that shrink in a loop.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ from gpucodegen.runtime.host.spec import KernelSpec
 
 ALIGNMENT = 64
 KEPT_BYTES = 1 << 30
-"""Free buffers beyond this total are given back to the system."""
+"""Where free buffers exceed this total, all are given back to the system."""
 
 
 LENT_BYTES = 1 << 28
@@ -60,6 +62,10 @@ class Pool:
     >>> pool.give(buffer)
     >>> pool.take((2, 3), "f32") is buffer, buffer.pointer % ALIGNMENT
     (True, 0)
+    >>> first = pool.take((100, 100), "f32")
+    >>> pool.give(first)
+    >>> pool.take((99, 100), "f32").pointer == first.pointer
+    True
 
     A result belongs to the caller until neither it nor a view of it is in use.
 
@@ -71,35 +77,48 @@ class Pool:
     True
     """
 
-    free: defaultdict[Key, list[Buffer]] = field(default_factory=_buffers)
+    free: defaultdict[int, list[Buffer]] = field(
+        default_factory=lambda: defaultdict[int, list[Buffer]](list)
+    )
+    """By capacity."""
     kept: int = 0
     lent: defaultdict[Key, list[Buffer]] = field(default_factory=_buffers)
     remembered: int = 0
     lock: Lock = field(default_factory=Lock)
 
     def take(self, shape: Shape, dtype: str) -> Buffer:
-        """Uninitialised memory: a kept buffer of the shape, or a new one."""
-        key = shape, dtype
+        """Uninitialised memory: kept memory, which may have been of another shape."""
+        capacity, other = _layout(shape, dtype)[2], None
         with self.lock:
-            buffers = self.free[key]
+            buffers = self.free[capacity]
             if buffers:
-                buffer = buffers.pop()
-                self.kept -= buffer.array.nbytes
-                return buffer
-            buffers = self.lent[key]
-            for position, buffer in enumerate(buffers):
-                if _holders(buffer) == NOBODY:
-                    del buffers[position]
-                    self.remembered -= buffer.array.nbytes
-                    return buffer
-        return _buffer(shape, dtype)
+                self.kept -= capacity
+                at = len(buffers) - 1
+                for buffer in reversed(buffers):
+                    if buffer.shape == shape and buffer.dtype == dtype:
+                        del buffers[at]
+                        return buffer
+                    at -= 1
+                other = buffers.pop()
+            else:
+                lent = self.lent[shape, dtype]
+                for at, buffer in enumerate(lent):
+                    if _holders(buffer) == NOBODY:
+                        del lent[at]
+                        self.remembered -= buffer.array.nbytes
+                        return buffer
+        return _buffer(shape, dtype, other and other.array.base)
 
     def give(self, buffer: Buffer) -> None:
         """Keeps a buffer for the next call."""
+        capacity = buffer.array.base.nbytes - ALIGNMENT
         with self.lock:
-            if self.kept + buffer.array.nbytes <= KEPT_BYTES:
-                self.kept += buffer.array.nbytes
-                self.free[buffer.shape, buffer.dtype].append(buffer)
+            if self.kept + capacity > KEPT_BYTES:
+                self.free.clear()
+                self.kept = 0
+            if capacity <= KEPT_BYTES:
+                self.kept += capacity
+                self.free[capacity].append(buffer)
 
     def lend(self, buffer: Buffer) -> np.ndarray:
         """Passes a buffer to the caller as an array."""
@@ -138,23 +157,27 @@ class Pool:
         return make
 
 
-def _buffer(shape: Shape, dtype: str) -> Buffer:
-    kind, strides, size = _layout(shape, dtype)
-    try:
-        raw = np.empty(size + ALIGNMENT, np.uint8)
-    except (MemoryError, ValueError) as problem:
-        raise errors.OutOfMemory(size=size) from problem
-    address = int(raw.__array_interface__["data"][0])
+def _buffer(shape: Shape, dtype: str, memory: Any = None) -> Buffer:
+    """A buffer in memory of its capacity, or in new memory."""
+    kind, strides, capacity = _layout(shape, dtype)
+    if memory is None:
+        try:
+            memory = np.empty(capacity + ALIGNMENT, np.uint8)
+        except (MemoryError, ValueError) as problem:
+            raise errors.OutOfMemory(size=capacity) from problem
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     start = -address % ALIGNMENT
-    array = np.ndarray(shape, kind, raw, start)
+    array = np.ndarray(shape, kind, memory, start)
     return Buffer(array, dtype, shape, strides, address + start, CPU, pooled=True)
 
 
 @lru_cache(256)
 def _layout(shape: Shape, dtype: str) -> tuple[np.dtype, Shape, int]:
-    """(type of an element, strides in elements, size in bytes)."""
+    """(type of an element, strides in elements, capacity in bytes)."""
     kind = storage(dtype)
-    return kind, row_major(shape), math.prod(shape) * kind.itemsize
+    size = int(math.prod(shape)) * kind.itemsize
+    step = max(ALIGNMENT, 1 << max(0, size.bit_length() - 4))
+    return kind, row_major(shape), -(-size // step) * step
 
 
 def _holders(buffer: Buffer) -> int:
