@@ -259,6 +259,14 @@ class NanMade(LaunchError):
     remedy = "Guard the operation, or leave out sanitize where NaN is meant"
 
 
+class OverlappingCopy(LaunchError):
+    """The interpreter met a copy between parts of one array that overlap."""
+
+    code = "L135"
+    template = "'{operation}' copies {source} to {target}, which share elements"
+    remedy = "What it leaves is undefined: copy through a buffer between them"
+
+
 class CallsTooDeep(LaunchError):
     """A function that calls itself deeper than Python allows."""
 

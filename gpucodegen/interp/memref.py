@@ -195,13 +195,19 @@ def rank(_: Machine, __: Operation, source: Any) -> int:
 
 
 def copy(_: Machine, op: Operation, source: MemRef, target: MemRef) -> None:
-    """Copy all elements as if through a temporary."""
-    values, flags = source.elements(name_of(op.operands[0])).copy(), source.flags()
-    if values.shape != target.elements(name_of(op.operands[1])).shape:
+    """Copy all elements. Raises ShapesDisagree, OverlappingCopy."""
+    names = [name_of(operand) for operand in op.operands]
+    given, taken = source.elements(names[0]), target.elements(names[1])
+    if given.shape != taken.shape:
         raise errors.ShapesDisagree(
             problem=f"'{op.name}' copies {source.shape} to {target.shape}"
         )
-    target.write(values, flags=flags)
+    alike = source.start == target.start and source.strides == target.strides
+    if not alike and np.shares_memory(given, taken):
+        raise errors.OverlappingCopy(
+            operation=op.name, source=names[0], target=names[1]
+        )
+    target.write(given.copy(), flags=source.flags())
 
 
 def _get_global(m: Machine, op: Operation) -> MemRef:

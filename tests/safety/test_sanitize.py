@@ -192,6 +192,22 @@ def test_memory_that_was_given_back(kind: str) -> None:
         gcg.compile(function("%n: index", body), target="cpu", sanitize=True).f(0)
 
 
+@pytest.mark.parametrize("to", [0, 1, 4])
+def test_a_copy_within_one_array(to: int) -> None:
+    first, view = (f"memref<4xf32, strided<[1]{at}>>" for at in ("", ", offset: ?"))
+    body = f"""%s = memref.subview %a[0] [4] [1] : memref<8xf32> to {first}
+      %t = memref.subview %a[%n] [4] [1] : memref<8xf32> to {view}
+      memref.copy %s, %t : {first} to {view}"""
+    run = gcg.compile(function("%a: memref<8xf32>, %n: index", body), sanitize=True).f
+    a = np.arange(8, dtype="f4")
+    if to == 1:
+        with pytest.raises(errors.OverlappingCopy, match="%s to %t, which share"):
+            run(a, to)
+    else:
+        run(a, to)
+        np.testing.assert_array_equal(a[to : to + 4], np.arange(4))
+
+
 DIVIDE = """func.func @f(%a: memref<4xf32>, %b: memref<4xf32>) {
   affine.for %i = 0 to 4 {
     %x = affine.load %a[%i] : memref<4xf32>
