@@ -221,3 +221,21 @@ def test_functions_that_are_called_write_to_transposes(target: str):
     expected = function_of(plain)(*arguments)
     same(gcg.jit(target=target)(function_of(CALLED))(*ours), expected, 1e-12)
     same(ours, arguments, 1e-12)
+
+
+def test_an_array_bound_anew_in_a_branch_is_in_bounds():
+    """A branch that gives an array as its value touches none of its elements."""
+
+    @gcg.jit(target="sim")
+    def f(x: Any, n: int) -> Any:
+        y = x
+        if n > 0:
+            y = y[::-1]
+        return y * 2
+
+    x = np.arange(6.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for n in (0, 1):
+            expected = x[::-1] * 2 if n else x * 2
+            np.testing.assert_array_equal(f(x, n), expected)
