@@ -42,7 +42,7 @@ LOOP_STEPS = {
 }
 """Steps that users request, and the option of the pass that takes their names."""
 AUTOMATIC = (
-    *("mem2reg", "isolate_contractions", "atomic_updates", "privatize"),
+    *("join_tiles", "mem2reg", "isolate_contractions", "atomic_updates", "privatize"),
     *("fuse_rows", "fuse_elementwise", IMPROVE, "contract_arrays"),
     *("expose_parallelism", TIME_TILE, "carry_stores", "privatize_reductions"),
     "vectorize",

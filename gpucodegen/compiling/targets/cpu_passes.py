@@ -12,6 +12,7 @@ from gpucodegen.passes.loops.array_privatization import Privatize
 from gpucodegen.passes.loops.coalesce import Coalesce
 from gpucodegen.passes.loops.histogram_privatization import PrivatizeReductions
 from gpucodegen.passes.loops.improve_locality import ImproveLocality
+from gpucodegen.passes.loops.join_tiles import JoinTiles
 from gpucodegen.passes.loops.rectangular_tiling import Tile
 from gpucodegen.passes.loops.requested_schedules import is_asked, is_of_time_tiles
 from gpucodegen.passes.loops.scalar_replacement import CarryStores
@@ -49,7 +50,7 @@ def _contractions(options: Options) -> list[ModulePass]:
     """Separate contractions into their own nests, unless tile sizes are given."""
     if options.exact or options.tile_sizes:
         return []
-    return [Mem2Reg(), IsolateContractions()]
+    return [JoinTiles(), Mem2Reg(), IsolateContractions()]
 
 
 def _order(options: Options, threads: int) -> list[ModulePass]:

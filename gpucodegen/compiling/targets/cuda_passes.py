@@ -12,6 +12,7 @@ from gpucodegen.passes.loops.array_privatization import Privatize
 from gpucodegen.passes.loops.coalesce import CoalesceRows
 from gpucodegen.passes.loops.fusion import FuseElementwise
 from gpucodegen.passes.loops.histogram_privatization import AtomicUpdates
+from gpucodegen.passes.loops.join_tiles import JoinTiles
 from gpucodegen.passes.loops.rectangular_tiling import Tile
 from gpucodegen.passes.loops.selection_keys import PackSelections
 from gpucodegen.passes.loops.sinking import SinkIntoLoops
@@ -48,4 +49,11 @@ def _nests(options: Options) -> list[ModulePass]:
         return []
     orders = [ExposeParallelism(options.arch)] if options.time_tiles else []
     fused = [FuseRows(options.arch), FuseElementwise(), CoalesceRows()]
-    return [SinkIntoLoops(), PredicatePadding(), *fused, ContractArrays(), *orders]
+    return [
+        JoinTiles(),
+        SinkIntoLoops(),
+        PredicatePadding(),
+        *fused,
+        ContractArrays(),
+        *orders,
+    ]

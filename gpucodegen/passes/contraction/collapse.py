@@ -259,7 +259,7 @@ def _rebuilt(b: Builder, contraction: Contraction, state: _State) -> Contraction
         return tuple(axis for axis in state.axes if state.kind(axis) == kind)
 
     result, left, right = (o.without_units().view(b) for o in state.operands)
-    if slides(left):
+    if slides(left, state.axes):
         left = unrolled(b, left, state.axes)
     moved = state.places.applied(b, contraction, result)
     return moved and replace(

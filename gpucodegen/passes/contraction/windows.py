@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
+from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.dialects.memref.layouts import strided_form
-from gpucodegen.ir.affine import linear_form
 from gpucodegen.ir.attributes import DenseArrayAttr, StridedLayoutAttr
 from gpucodegen.ir.operation import Value, segment_counts
 from gpucodegen.ir.types import I64, MemRefType
@@ -25,10 +25,12 @@ from gpucodegen.passes.framework.indexing import ZERO, Index, replace_values
 from gpucodegen.passes.framework.nests import Axis
 
 
-def slides(operand: Operand) -> bool:
-    """Whether some index moves with several axes, or in steps."""
-    steps = [coefficients(index) for index in operand.indices]
-    return any(len(c) > 1 or not {1}.issuperset(c.values()) for c in steps)
+def slides(operand: Operand, axes: Sequence[Axis]) -> bool:
+    """Whether some index moves with several of the axes, or in steps."""
+    dimensions = range(len(operand.indices))
+    steps = [[operand.coefficient(d, axis) for axis in axes] for d in dimensions]
+    moves = [[step for step in each if step] for each in steps]
+    return any(len(each) > 1 or each not in ([], [1]) for each in moves)
 
 
 def unrolled(
@@ -38,10 +40,14 @@ def unrolled(
 
     offset + stride_1 x_1 + .. + stride_n x_n, the address of the indices
 
+    The offset may depend on loops around the axes.
+
     A guest moves along the dimension of another axis, if the stride of a non-contiguous
     axis divides its own: for taps w at a distance a, that is x + a w.
     """
-    offset, steps = _address(operand)
+    address = _address(operand)
+    steps = coefficients(address)
+    offset = replace_values(address, {axis.iv: ZERO for axis in axes})
     moving = [axis for axis in axes if axis.iv in steps]
     order = sorted(moving, key=lambda axis: -steps[axis.iv])
     dimensions = [_along(found, steps) for found in _shared(order, guests, steps)]
@@ -50,15 +56,15 @@ def unrolled(
     return Operand(view, places, location=operand.location)
 
 
-def _address(operand: Operand) -> tuple[int, dict[Value, int]]:
-    """The element that an operand begins at, and how far each value moves it."""
+def _address(operand: Operand) -> Index:
+    """The position of an operand's element in its memory."""
     ty = operand.memref.type
     form = strided_form(ty) if isinstance(ty, MemRefType) else None
     assert form is not None, "it has strides"
     address = ZERO
     for index, stride in zip(operand.indices, form.strides, strict=True):
         address += index * (stride or 0)
-    return linear_form(address.expr)[1], coefficients(address)
+    return address
 
 
 def _shared(
@@ -88,23 +94,27 @@ def _along(axes: Sequence[Axis], steps: Mapping[Value, int]) -> tuple[Index, int
 def _strided(
     b: Builder,
     memref: Value,
-    offset: int,
+    offset: Index,
     extents: tuple[int, ...],
     strides: tuple[int, ...],
 ) -> Value:
     """``memref.reinterpret_cast`` to constant extents and strides."""
     ty = memref.type
     assert isinstance(ty, MemRefType)
-    layout = StridedLayoutAttr(strides, offset)
+    known = offset.constant
+    dynamic = () if known is not None else (b.index(offset, "offset"),)
+    layout = StridedLayoutAttr(strides, known)
     (view,) = b.add(
         "memref.reinterpret_cast",
-        (memref,),
+        (memref, *dynamic),
         [MemRefType(extents, ty.element, layout, ty.memory_space)],
         {
-            "static_offsets": DenseArrayAttr(I64, (offset,)),
+            "static_offsets": DenseArrayAttr(
+                I64, (DYNAMIC_MARK if known is None else known,)
+            ),
             "static_sizes": DenseArrayAttr(I64, extents),
             "static_strides": DenseArrayAttr(I64, strides),
-            "operandSegmentSizes": segment_counts(1, 0, 0, 0),
+            "operandSegmentSizes": segment_counts(1, len(dynamic), 0, 0),
         },
         hint=memref.name,
     )

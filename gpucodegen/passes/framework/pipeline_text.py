@@ -64,6 +64,7 @@ PASSES: dict[str, str] = {
     "inline-branches": "prepare.inline:InlineBranches",
     "inline-launches": "prepare.inline_launches:InlineLaunches",
     "interchange": "loops.interchange:Interchange",
+    "join-tiles": "loops.join_tiles:JoinTiles",
     "isolate-contractions": "contraction.isolate:IsolateContractions",
     "join-transfers": "gpu.synchronization:JoinTransfers",
     "keep-reachable": "framework.functions:KeepReachable",

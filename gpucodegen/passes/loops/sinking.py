@@ -16,15 +16,13 @@ their buffers, so that no view is made in the innermost loop.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.dialects.memref import Slice
-from gpucodegen.ir.attributes import AffineMapAttr
-from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
+from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
@@ -34,10 +32,9 @@ from gpucodegen.passes.framework.functions import (
     in_functions,
     with_blocks,
 )
-from gpucodegen.passes.framework.indexing import Index, as_map, from_map
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.nests.loop_names import FOR, bound_values
-from gpucodegen.passes.prepare.tensors.placement import kept_dimensions
+from gpucodegen.passes.nests.slices import through_views
 
 LOADS = frozenset({"affine.load", "memref.load"})
 MOST_WORK = 16
@@ -141,53 +138,7 @@ class _Sinking:
         body = [*kept, *inner.body.operations]
         names = {"affine.apply", "arith.constant"}
         indices = around | {value for value, o in made if o.name in names}
-        return _through(views, inner.with_body(body), indices)
-
-
-def _through(
-    views: Mapping[Value, Operation], loop: Operation, indices: frozenset[Value]
-) -> Operation | None:
-    """The loop with accesses of views as accesses of their buffers; None: not affine.
-
-    ``indices``: values that affine maps may take.
-    """
-    accesses = [o for o in loop.walk() if not views.keys().isdisjoint(o.operands)]
-    offsets = {v for view in views.values() for v in view.operands[1:]}
-    if not all(map(_is_plain, views.values())) or not offsets <= indices:
-        return None
-    if any(o.name not in affine.ACCESSES for o in accesses):
-        return None
-
-    def through(op: Operation) -> list[Operation] | None:
-        at = 1 if op.name == "affine.store" else 0
-        view = views.get(op.operands[at]) if op.name in affine.ACCESSES else None
-        return None if view is None else [_of_base(op, at, Slice(view))]
-
-    (made,) = rewrite_bottom_up(loop, through)
-    return made
-
-
-def _is_plain(view: Operation) -> bool:
-    """Whether a view is a slice with known strides."""
-    if view.name != "memref.subview":
-        return False
-    return all(isinstance(stride, int) for stride in Slice(view).strides)
-
-
-def _of_base(op: Operation, at: int, view: Slice) -> Operation:
-    """An access of a slice as one of its buffer: offset + stride * index."""
-    shape = getattr(op.operands[at].type, "shape", ())
-    indices = [Index.of(offset) for offset in view.offsets]
-    given = from_map(affine.map_of(op), op.operands[at + 1 :])
-    for d, index in zip(kept_dimensions(view.sizes, shape), given, strict=True):
-        stride = view.strides[d]
-        assert isinstance(stride, int)
-        indices[d] = indices[d] + index * stride
-    map_, operands = as_map(indices)
-    return op.with_(
-        operands=(*op.operands[:at], view.source, *operands),
-        attributes={**op.attributes, "map": AffineMapAttr(map_)},
-    )
+        return through_views(views, inner.with_body(body), indices)
 
 
 def _work(operations: Sequence[Operation]) -> int:

@@ -164,7 +164,8 @@ def _buffer(shape: Shape, dtype: str, memory: Any = None) -> Buffer:
         try:
             memory = np.empty(capacity + ALIGNMENT, np.uint8)
         except (MemoryError, ValueError) as problem:
-            raise errors.OutOfMemory(size=capacity) from problem
+            size = math.prod(shape) * kind.itemsize
+            raise errors.OutOfMemory(size=size) from problem
     address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     start = -address % ALIGNMENT
     array = np.ndarray(shape, kind, memory, start)

@@ -69,7 +69,9 @@ def sliding(contraction: Contraction) -> Sliding | None:
     pair = (contraction.left, contraction.right)
     moved = [axis for axis in contraction.axes if result.mentions(axis)]
     for image, filters in (pair, pair[::-1]):
-        if not slides(image) or not all(image.mentions(axis) for axis in moved):
+        if not slides(image, contraction.axes) or not all(
+            image.mentions(axis) for axis in moved
+        ):
             continue
         lane = _contiguous(result, moved)
         pixels = [a for a in moved if a is not lane and _slides_alone(a, result)]

@@ -233,7 +233,7 @@ def flattened(b: Builder, contraction: Contraction) -> Contraction | None:
         return contraction
     if not all(map(is_row_major, (contraction.result, contraction.left))):
         return contraction
-    if not slides(right):
+    if not slides(right, contraction.axes):
         return contraction
     result, left = Folded.of(contraction.result), Folded.of(contraction.left)
     steps = contraction.reduction

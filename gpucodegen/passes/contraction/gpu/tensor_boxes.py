@@ -184,6 +184,9 @@ def in_few_dimensions(
     fits = len(operand.indices) <= MOST_RANK and _alone(operand, axes) is not None
     if fits or any(axis.count is not None for axis in (*axes, *others)):
         return operand
+    moved = {axis.iv for axis in (*axes, *others)}
+    if any(not moved.issuperset(index.values) for index in operand.indices):
+        return operand  # a map has no offset that loops around it move
     return unrolled(b, operand, (*axes, *others), others)
 
 
