@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 
@@ -213,3 +215,94 @@ def test_products_begin_where_loops_around_them_say(target: str) -> None:
         expected[g : g + 64] += a[2 * g : 2 * g + 64] @ b
     gcg.compile(text, target=target).f(a, b, c)
     np.testing.assert_array_equal(c, expected)
+
+
+class Tiled:
+    """A product in random tiles: extents, levels, order of the loops, a loop around."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.extents = {axis: self.rng.choice([16, 24, 32, 48]) for axis in "ijk"}
+        self.shifted = self.rng.choice("ijk-")
+        self.turned = self.rng.random() < 0.3
+
+    def loops(self, axis: str) -> list[str]:
+        """Each loop in the one before it, to the end of its tile or of the array."""
+        count = self.rng.randrange(3)
+        sizes = sorted(self.rng.sample([4, 8, 16], count), reverse=True)
+        around = [f"%{axis}{level}" for level in range(count)]
+        made = [(f"0 to {self.extents[axis]}", (*sizes, 1)[0])]
+        for level, size in enumerate(sizes):
+            dims = ", ".join(f"d{at}" for at in range(level + 1))
+            rest = f"{self.extents[axis]} - ({dims.replace(', ', ' + ')})"
+            bound = f"min affine_map<({dims}) -> ({size}, {rest})>"
+            end = f"{bound}({', '.join(around[: level + 1])})"
+            made.append((f"0 to {end}", (*sizes, 1)[level + 1]))
+        return [
+            f"affine.for %{axis}{level} = {range_} step {step} {{"
+            for level, (range_, step) in enumerate(made)
+        ]
+
+    def shape(self, axes: str) -> tuple[int, ...]:
+        return tuple(self.extents[a] + 4 * (a == self.shifted) for a in axes)
+
+    def text(self) -> str:
+        own = {axis: self.loops(axis) for axis in "ijk"}
+        places = {a: " + ".join(f"%{a}{n}" for n in range(len(own[a]))) for a in own}
+        moved = {a: p + " + %g * 2" * (a == self.shifted) for a, p in places.items()}
+        order = ["affine.for %g = 0 to 3 {"] * (self.shifted in "ijk")
+        while any(own.values()):
+            axis = self.rng.choice([a for a in own if own[a]])
+            order.append(own[axis].pop(0))
+        left, right = self.operands
+        a, b = (", ".join(moved[axis] for axis in axes) for axes in (left, right))
+        c = f"{places['i']}, {places['j']}"
+        types = [
+            f"memref<{m}x{n}xf32>"
+            for m, n in (self.shape(left), self.shape(right), self.result)
+        ]
+        return f"""func.func @f(%A: {types[0]}, %B: {types[1]}, %C: {types[2]}) {{
+          {" ".join(order)}
+            %a = affine.load %A[{a}] : {types[0]}
+            %b = affine.load %B[{b}] : {types[1]}
+            %c = affine.load %C[{c}] : {types[2]}
+            %m = arith.mulf %a, %b : f32
+            %s = arith.addf %c, %m : f32
+            affine.store %s, %C[{c}] : {types[2]}
+          {"}" * len(order)}
+          return
+        }}"""
+
+    @property
+    def operands(self) -> tuple[str, str]:
+        return ("ki", "jk") if self.turned else ("ik", "kj")
+
+    @property
+    def result(self) -> tuple[int, int]:
+        return self.extents["i"], self.extents["j"]
+
+    def expected(self, a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+        found = c.copy()
+        for g in range(3 if self.shifted in "ijk" else 1):
+            first = {axis: 2 * g * (axis == self.shifted) for axis in "ijk"}
+            part = {n: slice(at, at + self.extents[n]) for n, at in first.items()}
+            left, right = (
+                array[tuple(part[axis] for axis in axes)]
+                for array, axes in zip((a, b), self.operands, strict=True)
+            )
+            found += left.T @ right.T if self.turned else left @ right
+        return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.drawn(6)
+def test_random_tiles_of_products(seed: int) -> None:
+    program, rng = Tiled(seed), np.random.default_rng(seed)
+    text = program.text()
+    shapes = *map(program.shape, program.operands), program.result
+    a, b, c = (rng.integers(-3, 4, shape).astype(np.float32) for shape in shapes)
+    for target in ("cpu", "sim"):
+        found = c.copy()
+        gcg.compile(text, target=target).f(a, b, found)
+        np.testing.assert_array_equal(found, program.expected(a, b, c), target)
