@@ -174,6 +174,11 @@ STAYS = {
           affine.store %a, %B[%i + %x, 0] : {WHOLE}
         }}
       }}""",
+    "nothing to do": """
+      affine.for %i = 0 to 64 step 8 {
+        affine.for %x = 0 to 8 {
+        }
+      }""",
     "a remainder of the sum": f"""
       affine.for %i = 0 to 64 step 8 {{
         affine.for %x = 0 to 8 {{

@@ -99,7 +99,7 @@ class JoinTiles(ModulePass):
 
 
 def _is_tiled(op: Operation) -> bool:
-    """Whether a nest has a loop with a step, and nothing but loops and accesses."""
+    """Whether a nest that stores has a loop with a step, and no other effects."""
     if op.name not in (FOR, PARALLEL):
         return False
     inside = [*op.walk()]
@@ -111,6 +111,7 @@ def _is_tiled(op: Operation) -> bool:
     return (
         len(steps) > 1
         and max(steps) > 1
+        and any(o.name == "affine.store" for o in inside)
         and all(
             o.name in _KNOWN or (has_no_effect(o) and not o.regions) for o in inside
         )
