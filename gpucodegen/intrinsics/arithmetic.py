@@ -170,7 +170,11 @@ def index_division(face: Backend, name: str) -> Any:
     """``floordiv`` and ``floormod`` in the index type of the face."""
     index = types.int32 if face.index_bits == 32 else types.int64
     build = INDEX_DIVISION[name]
-    return face.define(name, 2, lambda *_: signature(index, index, index), build)
+
+    def typing_rule(*_: Any) -> Any:
+        return signature(index, index, index)
+
+    return face.define(name, 2, typing_rule, build, is_pure=True)
 
 
 def comparison(face: Backend, name: str, predicate: str, *, floats: bool) -> Any:

@@ -110,6 +110,9 @@ def _is_zero(low: Lowering, value: Any) -> Any:
 
 def _safe_divisor(low: Lowering, a: Any, b: Any, *, signed: bool) -> tuple[Any, Any]:
     """(divisor that never traps, whether the true divisor is zero)."""
+    number_of = b.constant if isinstance(b, ir.Constant) else None
+    if isinstance(number_of, int) and number_of not in (0, -1):
+        return b, None
     builder, zero = low.builder, _is_zero(low, b)
     unsafe = zero
     if signed:
@@ -125,6 +128,8 @@ def _quotient(low: Lowering, a: Any, b: Any, *, signed: bool) -> Any:
     divisor, is_zero = _safe_divisor(low, a, b, signed=signed)
     divide = low.builder.sdiv if signed else low.builder.udiv
     quotient = divide(a, divisor)
+    if is_zero is None:
+        return quotient
     return low.builder.select(is_zero, number(a.type, 0), quotient)
 
 

@@ -176,9 +176,10 @@ class Operation:
         while stack:
             op = stack.pop()
             yield op
-            for region in reversed(op.regions):
-                for block in reversed(region.blocks):
-                    stack.extend(reversed(block.operations))
+            if op.regions:
+                for region in reversed(op.regions):
+                    for block in reversed(region.blocks):
+                        stack.extend(reversed(block.operations))
 
 
 @dataclass(eq=False, slots=True, frozen=True)

@@ -93,7 +93,15 @@ def compiled(node: ast.expr) -> CodeType:
 
 def names(node: ast.expr) -> frozenset[str]:
     """The variables in an expression."""
-    found = (inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name))
+    found, pending = set[str](), list[ast.AST]([node])
+    while pending:
+        inner = pending.pop()
+        if isinstance(inner, ast.Name):
+            found.add(inner.id)
+        elif isinstance(inner, ast.BinOp):
+            pending += inner.left, inner.right
+        elif not isinstance(inner, ast.Constant):
+            pending += ast.iter_child_nodes(inner)
     return frozenset(found).difference(_FUNCTIONS)
 
 

@@ -139,12 +139,17 @@ def known(architecture: str) -> str:
     """
     if architecture in ARCHITECTURES:
         return architecture
-    number = _number(architecture)
+    number = number_of(architecture)
     plain = [name for name in ARCHITECTURES if not name.endswith("a")]
-    return max((n for n in plain if _number(n) <= number), key=_number)
+    return max((n for n in plain if number_of(n) <= number), key=number_of)
 
 
-def _number(architecture: str) -> int:
+def number_of(architecture: str) -> int:
+    """The number of an architecture.
+
+    >>> number_of("sm_90a")
+    90
+    """
     return int(architecture.strip("sm_af"))
 
 

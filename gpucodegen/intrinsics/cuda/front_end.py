@@ -43,7 +43,18 @@ def llvm_text(
     except UNCERTAIN as found:
         raise NotCovered(str(found)) from found
     library.add_ir_module(module)
+    _release(module)
     return library.get_llvm_str()
+
+
+def _release(module: ir.Module) -> None:
+    """Break the cycles between blocks and instructions, which nobody reads again.
+
+    So all objects are freed at once, and the garbage collector finds none of them.
+    """
+    for function in module.functions:
+        for block in function.blocks:
+            block.instructions.clear()
 
 
 def _translated(
@@ -71,4 +82,5 @@ def _translated(
     translate(definition, names, arguments, (typing, context), builder, lines)
     if lines is not None:
         lines.finalize()
+    builder.forget()
     return module

@@ -1,8 +1,4 @@
-"""PTX instructions by inline assembly, architecture branches, and thread distribution.
-
-Code may depend on the device: one LLVM text serves all devices, and its backend folds
-``__nvvm_reflect`` first, so that one of two branches is left.
-"""
+"""PTX instructions by inline assembly, choices by architecture, thread distribution."""
 
 from __future__ import annotations
 
@@ -11,10 +7,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from gpucodegen.intrinsics.framework.lowering import I8, I32, I64, Lowering
-
-NAME = b"__CUDA_ARCH\0"
-"""The query of ``__nvvm_reflect``: 10 times the number of an architecture."""
+from gpucodegen.intrinsics.framework.lowering import I32, I64, Lowering
 
 
 def since(
@@ -24,33 +17,8 @@ def since(
     before: Callable[[], Sequence[Any]],
 ) -> list[Any]:
     """Values of ``then`` from an architecture on (as 90), of ``before`` below it."""
-    builder = low.builder
-    found = low.call("__nvvm_reflect", I32, [_name(low)])
-    limit = ir.Constant(I32, 10 * architecture)
-    ways: list[tuple[Sequence[Any], Any]] = []
-    with builder.if_else(builder.icmp_unsigned(">=", found, limit)) as blocks:
-        for block, make in zip(blocks, (then, before), strict=True):
-            with block:
-                ways.append((make(), builder.block))
-    made: list[Any] = []
-    for values in zip(*(values for values, _ in ways), strict=True):
-        phi = builder.phi(values[0].type)
-        for value, (_, block) in zip(values, ways, strict=True):
-            phi.add_incoming(value, block)
-        made.append(phi)
-    return made
-
-
-def _name(low: Lowering) -> Any:
-    """The address of the name."""
-    module, label = low.builder.module, "cuda_arch"
-    text = module.globals.get(label)
-    if text is None:
-        ty = ir.ArrayType(I8, len(NAME))
-        text = ir.GlobalVariable(module, ty, label)
-        text.initializer = ir.Constant(ty, bytearray(NAME))
-        text.linkage, text.global_constant = "private", True
-    return low.builder.bitcast(text, ir.PointerType(I8))
+    make = then if low.context.kernel.architecture >= architecture else before
+    return list(make())
 
 
 SHARED, GLOBAL = 3, 1

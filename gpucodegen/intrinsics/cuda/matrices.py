@@ -134,9 +134,7 @@ def ldmatrix(face: Backend, tiles: int, name: str, transpose: bool = False) -> A
     def lower(low: Lowering, p: Any, i: Any) -> Any:
         place = in_space(low, p, i, SHARED)
         words = _instruction(low, text, [I32] * tiles, [place], reads=True)
-        return low.from_elements(
-            ty, [x for w in words for x in _unpacked(low, w, name)]
-        )
+        return _from_registers(low, ty, words, name)
 
     def typing_rule(p: Any, _i: Any) -> Any:
         return signature(ty, p, types.int32)
@@ -216,6 +214,9 @@ def some_rows(
     source, ty = (tile_or_scalar((n, shape[1]), name) for n in (shape[0], count))
 
     def lower(low: Lowering, tile: Any) -> Any:
+        words = low.kept((source, name), tile)
+        if words is not None:
+            return _from_registers(low, ty, words[first : first + count], name)
         scalars = low.elements(source, tile)
         kept = scalars[first * shape[1] : (first + count) * shape[1]]
         return low.from_elements(ty, kept)
@@ -233,6 +234,17 @@ def _bits(name: str) -> int:
 def _registers(low: Lowering, ty: Any, value: Any, name: str) -> list[Any]:
     """A tile as the registers of an instruction."""
     return low.parts((ty, name), value, lambda: _as_registers(low, ty, value, name))
+
+
+def _from_registers(low: Lowering, ty: Any, words: Sequence[Any], name: str) -> Any:
+    """A tile whose rows are words, unpacked only where elements are needed."""
+
+    def unpacked() -> list[Any]:
+        return [x for word in words for x in _unpacked(low, word, name)]
+
+    made = low.lazily(ty, unpacked)
+    low.keep((ty, name), made, words)
+    return made
 
 
 def _as_registers(low: Lowering, ty: Any, value: Any, name: str) -> list[Any]:

@@ -18,7 +18,7 @@ assembly, are left to LLVM.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import chain
@@ -177,8 +177,12 @@ def unroll(function: Any) -> None:
     """Mark the loops of a function."""
     edges = list(_back_edges(function.blocks[0]))
     heads = {head for _, head in edges}
+    before: dict[Any, list[Any]] = {}
+    for block in function.blocks:
+        for target in _following(block):
+            before.setdefault(target, []).append(block)
     for tail, head in edges:
-        body = _body(function, tail, head)
+        body = _body(before, tail, head)
         called = list(_called(body))
         if any(name.startswith(_MMA) for name in called):
             waits = any(name.startswith(_BARRIER) for name in called)
@@ -226,12 +230,11 @@ def _back_edges(entry: Any) -> Iterator[tuple[Any, Any]]:
             way.append((target, iter(_following(target))))
 
 
-def _body(function: Any, tail: Any, head: Any) -> set[Any]:
-    """The blocks of a loop: all that reach the back edge without passing the head."""
-    before: dict[Any, list[Any]] = {}
-    for block in function.blocks:
-        for target in _following(block):
-            before.setdefault(target, []).append(block)
+def _body(before: Mapping[Any, Sequence[Any]], tail: Any, head: Any) -> set[Any]:
+    """The blocks of a loop: all that reach the back edge without passing the head.
+
+    ``before``: the predecessors of each block.
+    """
     body, left = {head, tail}, [tail]
     while left:
         block = left.pop()
@@ -288,11 +291,13 @@ class Kernel:
     """Facts about the kernel that is compiled.
 
     ``block``: the extents of its blocks, if all launches have the same; ``resident``:
-    the intended blocks per multiprocessor.  ``places``: MLIR lines by lines of text.
+    the intended blocks per multiprocessor.  ``architecture``: the number of the
+    device's, as 90.  ``places``: MLIR lines by lines of text.
     """
 
     block: tuple[int, int, int] | None = None
     resident: int | None = None
+    architecture: int = 0
     places: Mapping[int, Place] = field(default_factory=dict[int, Place])
 
 
@@ -398,6 +403,10 @@ class Context(KnownCode):
         self._generator = Generator()
         self._target_data = llvm.create_target_data(LAYOUT)
         self.data_model_manager = MODELS.chain(default_manager)
+
+    @property
+    def variant(self) -> Hashable:
+        return super().variant, self.kernel.architecture
 
     @property
     def enable_debuginfo(self) -> bool:

@@ -17,7 +17,14 @@ from __future__ import annotations
 import ast
 import builtins
 import operator
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
@@ -62,6 +69,8 @@ COMPARED: dict[type[ast.cmpop], Callable[..., Any]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
+PURE = {*BINARY.values(), *COMPARED.values(), *UNARY.values(), min, max}
+"""Functions whose value follows from their operands alone."""
 UNCERTAIN = NumbaError, NotImplementedError, errors.Error, MixedTypes, RecursionError
 """Errors after which Numba tries, whose bytecode has no depth."""
 Typed = tuple[Any, Any]
@@ -91,7 +100,8 @@ def translate(
     """
     parameters = [each.arg for each in definition.args.args]
     variables = {*parameters, *_assigned(definition.body)}
-    made = _Translator(names, variables, *contexts, builder, lines)
+    in_memory = _in_memory(definition.body, parameters)
+    made = _Translator(names, variables, in_memory, *contexts, builder, lines)
     body = made.block("body")
     builder.branch(body)
     made.enter(body)
@@ -108,9 +118,8 @@ def _assigned(nodes: Iterable[ast.stmt]) -> set[str]:
     for node in nodes:
         match node:
             case ast.Assign(targets):
-                inside = (each for target in targets for each in ast.walk(target))
-                names = (each for each in inside if isinstance(each, ast.Name))
-                found |= {each.id for each in names if isinstance(each.ctx, ast.Store)}
+                for target in targets:
+                    found.update(_targets(target))
             case ast.AugAssign(ast.Name(name)):
                 found.add(name)
             case ast.For(ast.Name(name), _, body):
@@ -120,6 +129,83 @@ def _assigned(nodes: Iterable[ast.stmt]) -> set[str]:
             case _:
                 pass
     return found
+
+
+def _targets(target: ast.expr) -> Iterator[str]:
+    match target:
+        case ast.Name(name):
+            yield name
+        case ast.Tuple(parts):
+            for part in parts:
+                yield from _targets(part)
+        case _:
+            pass
+
+
+def _in_memory(body: Iterable[ast.stmt], parameters: Iterable[str]) -> set[str]:
+    """The names with a use that no assignment precedes in the same basic block.
+
+    The last assignment before any other use dominates it, so it needs no memory.
+    """
+    found, held = set[str](), set(parameters)
+
+    def use(node: ast.AST) -> None:
+        match node:
+            case ast.Name(name, ctx):
+                if name not in held and isinstance(ctx, ast.Load):
+                    found.add(name)
+            case ast.BoolOp(_, [first, *others]):
+                use(first)
+                before = set(held)
+                held.clear()
+                for each in others:
+                    use(each)
+                held.update(before)
+            case _:
+                for each in _operands(node):
+                    use(each)
+
+    def visit(nodes: Iterable[ast.stmt], assigned: Iterable[str] = ()) -> None:
+        held.clear()
+        held.update(assigned)
+        for node in nodes:
+            match node:
+                case ast.AugAssign(ast.Name(name), _, value):
+                    use(ast.Name(name, ast.Load()))
+                    use(value)
+                    held.add(name)
+                case ast.While(test, inside, _):
+                    held.clear()
+                    use(test)
+                    visit(inside)
+                    held.clear()
+                case ast.For(ast.Name(name), iterated, inside, _):
+                    use(iterated)
+                    visit(inside, [name])
+                    held.clear()
+                case ast.If(test, then, other):
+                    use(test)
+                    visit(then)
+                    visit(other)
+                    held.clear()
+                case _:
+                    use(node)
+                    held.update(_assigned([node]))
+
+    visit(body, parameters)
+    return found
+
+
+def _operands(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes in a node, as ``ast.iter_child_nodes``, which takes twice as long."""
+    for name in node._fields:
+        match getattr(node, name):
+            case ast.expr() as each:
+                yield each
+            case list() as several:
+                yield from (each for each in several if isinstance(each, ast.AST))
+            case _:
+                pass
 
 
 def _folded(node: ast.expr) -> ast.expr:
@@ -146,6 +232,13 @@ def _is_number(node: ast.expr) -> TypeGuard[ast.Constant]:
     return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
 
 
+def _is_pure(function: Any) -> bool:
+    """Whether a value follows from the operands alone; numbers convert them."""
+    if function in PURE or isinstance(function, types.Number):
+        return True
+    return getattr(function, "is_pure", False)
+
+
 @dataclass(slots=True)
 class _Translator:
     """The state of the translation of one kernel.
@@ -153,11 +246,14 @@ class _Translator:
     ``reaching``: the variables at the current place; None where control never gets.
     ``slots``: an alloca for each variable and type.  ``held``: the block in which the
     value of a slot is known, and the value.  ``calls``: the signature and the code of a
-    function for argument types.
+    function for argument types.  ``numbers``: integer constants; ``converted``: their
+    values in other types.  ``numbered``: the values of pure functions in a block.
+    ``in_memory``: the variables that have slots.
     """
 
     globals: Mapping[str, Any]
     locals: Collection[str]
+    in_memory: Collection[str]
     typing: Any
     context: Any
     builder: CachingBuilder
@@ -167,6 +263,10 @@ class _Translator:
     slots: dict[tuple[str, Any], Any] = field(default_factory=dict[Any, Any])
     held: dict[Any, Typed] = field(default_factory=dict[Any, Any])
     calls: dict[tuple[Any, ...], Any] = field(default_factory=dict[Any, Any])
+    numbers: dict[int, Typed] = field(default_factory=dict[int, Typed])
+    converted: dict[Any, Any] = field(default_factory=dict[Any, Any])
+    numbered: dict[Any, Any] = field(default_factory=dict[Any, Any])
+    numbered_in: Any = None
 
     @property
     def names(self) -> Names:
@@ -279,6 +379,9 @@ class _Translator:
             self.store(target, (part, self.builder.extract_value(whole, n)))
 
     def assign(self, name: str, value: Typed) -> None:
+        if name not in self.in_memory:
+            self.names[name] = Reaching(frozenset([Definition(value[0], value[1])]))
+            return
         kind = types.unliteral(value[0])
         if (name, kind) not in self.slots:
             form = self.context.get_value_type(kind)
@@ -297,7 +400,9 @@ class _Translator:
         kind = found.type_of(name)
         for loop in found.loops:
             loop.read.add(name)
-        slot = next(iter(found.definitions)).slot
+        slot = next(iter(found.definitions)).place
+        if name not in self.in_memory:
+            return kind, slot
         if self.held.get(slot, (None,))[0] is not self.builder.block:
             self.held[slot] = self.builder.block, self.builder.load(slot)
         return kind, self.held[slot][1]
@@ -425,8 +530,7 @@ class _Translator:
     # Expressions.
 
     def value(self, node: ast.expr) -> Typed:
-        node = _folded(node)
-        match node:
+        match _folded(node):
             case ast.Constant(value):
                 return self.constant(value)
             case ast.Name(name):
@@ -457,7 +561,16 @@ class _Translator:
 
     def constant(self, value: Any) -> Typed:
         """A number, or an object that has only a type."""
-        kind = types.maybe_literal(value) or self.type_of(value)
+        if type(value) is not int:
+            return self.new_constant(value)
+        if value not in self.numbers:
+            self.numbers[value] = self.new_constant(value)
+        return self.numbers[value]
+
+    def new_constant(self, value: Any) -> Typed:
+        """As `constant`; Numba's own test for a literal makes an error."""
+        is_literal = type(value) in types.Literal.ctor_map
+        kind = types.literal(value) if is_literal else self.type_of(value)
         if isinstance(kind, types.BaseTuple | types.Array):
             raise NotCovered("a constant that is no scalar")
         return kind, self.context.get_constant_generic(self.builder, kind, value)
@@ -506,11 +619,34 @@ class _Translator:
         key = (function, *(ty for ty, _ in given))
         if key not in self.calls:
             self.calls[key] = self.resolved(self.type_of(function), key[1:])
+        if _is_pure(function):
+            return self.numbered_value(key, given)
         return self.build(self.calls[key], given)
+
+    def numbered_value(self, key: tuple[Any, ...], given: Sequence[Typed]) -> Typed:
+        """A value of a pure function: one per operands and basic block.
+
+        LLVM's first pass does the same, so its result stays, but shorter text costs
+        less until then.
+        """
+        block = self.builder.block
+        if block is not self.numbered_in:
+            self.numbered_in = block
+            self.numbered.clear()
+        place = (*key, *(id(value) for _, value in given))
+        if place not in self.numbered:
+            made = self.build(self.calls[key], given)
+            if self.builder.block is not block:
+                return made
+            self.numbered[place] = made, given  # operands live, so ids stay their own
+        return self.numbered[place][0]
 
     def typed_call(self, kind: Any, given: Sequence[Typed]) -> Typed:
         """A call of a function that has only a type."""
-        return self.build(self.resolved(kind, tuple(ty for ty, _ in given)), given)
+        key = (kind, *(ty for ty, _ in given))
+        if key not in self.calls:
+            self.calls[key] = self.resolved(kind, key[1:])
+        return self.build(self.calls[key], given)
 
     def resolved(self, kind: Any, argument_types: tuple[Any, ...]) -> Any:
         """The signature and the code of a call."""
@@ -530,9 +666,20 @@ class _Translator:
         if len(given) != len(wanted):
             raise NotCovered("a call with omitted arguments")
         return [
-            value if ty == to else self.context.cast(self.builder, value, ty, to)
+            value if ty == to else self.converted_value(value, ty, to)
             for (ty, value), to in zip(given, wanted, strict=True)
         ]
+
+    def converted_value(self, value: Any, given: Any, wanted: Any) -> Any:
+        """A value of another type; a literal is converted once, as its code is."""
+        key = given, wanted
+        if key in self.converted:
+            return self.converted[key]
+        made = self.context.cast(self.builder, value, given, wanted)
+        is_number = isinstance(given, types.IntegerLiteral)
+        if is_number and isinstance(made, ir.Constant):
+            self.converted[key] = made
+        return made
 
     def one_of(self, node: ast.BoolOp) -> Typed:
         """The value of ``and`` or ``or``: that of the last operand it evaluates."""

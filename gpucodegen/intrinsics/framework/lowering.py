@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from llvmlite import ir
@@ -42,6 +43,7 @@ class Tile(types.Type):
         return Tile(self.shape, dtype)
 
 
+@cache
 def llvm_scalar(dtype: Any) -> ir.Type:
     """The LLVM type of a scalar in a register."""
     if isinstance(dtype, types.Complex):
@@ -51,6 +53,7 @@ def llvm_scalar(dtype: Any) -> ir.Type:
     return ir.IntType(1 if dtype == types.boolean else dtype.bitwidth)
 
 
+@cache
 def lanes_per_piece(columns: int, dtype: Any, register_bytes: int) -> int:
     """Elements of one piece: a full register, or the power of two that holds a row.
 
@@ -62,6 +65,7 @@ def lanes_per_piece(columns: int, dtype: Any, register_bytes: int) -> int:
     return min(full, 1 << (columns - 1).bit_length())
 
 
+@cache
 def piece_type(tile: Tile, register_bytes: int) -> ir.Type:
     """The LLVM type of one piece: a vector, or a scalar where lanes are single."""
     scalar = llvm_scalar(tile.dtype)
@@ -74,6 +78,7 @@ def pieces_per_row(tile: Tile, register_bytes: int) -> int:
     return -(-tile.columns // lanes_per_piece(tile.columns, tile.dtype, register_bytes))
 
 
+@cache
 def llvm_tile(tile: Tile, register_bytes: int) -> ir.ArrayType:
     """The LLVM type of a tile."""
     count = tile.rows * pieces_per_row(tile, register_bytes)
@@ -114,6 +119,8 @@ class Backend:
         arity: int,
         typing_rule: Callable[..., Signature],
         build: Callable[..., Any],
+        *,
+        is_pure: bool = False,
     ) -> Any:
         """An intrinsic of ``arity`` arguments.
 
@@ -131,7 +138,9 @@ class Backend:
 
         function = _with_arity(type_call, arity)
         function.__name__ = name
-        return self.intrinsic(function)
+        made = self.intrinsic(function)
+        made.is_pure = is_pure
+        return made
 
 
 def _with_arity(function: Callable[..., Any], arity: int) -> Any:
@@ -144,6 +153,17 @@ def _with_arity(function: Callable[..., Any], arity: int) -> Any:
     return eval(text, {"function": function})  # noqa: S307 - counted names only
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Unpacked:
+    """A tile in pieces, of which `CachingBuilder` makes one value where it is needed.
+
+    ``pieces`` builds the code for them at the current place.
+    """
+
+    type: ir.ArrayType
+    pieces: Callable[[], Sequence[Any]]
+
+
 class CachingBuilder(ir.IRBuilder):
     """A builder that does not extract the parts of a value twice in one basic block.
 
@@ -153,6 +173,7 @@ class CachingBuilder(ir.IRBuilder):
     def __init__(self, block: ir.Block) -> None:
         super().__init__(block)
         self._parts: dict[Any, tuple[Any, list[Any]]] = {}
+        self._kept: dict[Any, tuple[Any, list[Any]]] = {}
 
     def parts(self, of: Hashable, value: Any, make: Callable[[], list[Any]]) -> Any:
         """The list that ``make`` returns, or an earlier one; ``of`` says which parts.
@@ -160,6 +181,8 @@ class CachingBuilder(ir.IRBuilder):
         Code at the end of a block follows all other code of the block, so parts that
         were extracted there are known; elsewhere nothing is kept.
         """
+        if (of, id(value)) in self._kept:
+            return self.kept(of, value)
         block = self.block
         if not self._is_at_end():
             return make()
@@ -172,9 +195,42 @@ class CachingBuilder(ir.IRBuilder):
         return list(self._parts[key][1])
 
     def keep(self, of: Hashable, value: Any, parts: Sequence[Any]) -> None:
-        """Note the parts that a value was made from."""
-        if self._is_at_end():
-            self._parts[of, self.block, id(value)] = value, list(parts)
+        """Note the parts that a value was made from, so they are known where it is."""
+        self._kept[of, id(value)] = value, list(parts)
+
+    def kept(self, of: Hashable, value: Any) -> list[Any] | None:
+        """The parts that a value was made from, if they were noted."""
+        found = self._kept.get((of, id(value)))
+        return list(found[1]) if found else None
+
+    def forget(self) -> None:
+        """Forget all parts, among which are tiles that refer to the builder."""
+        self._parts.clear()
+        self._kept.clear()
+
+    def pieces(self, tile: Any) -> list[Any]:
+        """The pieces of a tile."""
+        if isinstance(tile, Unpacked):
+            return self.parts(Unpacked, tile, lambda: list(tile.pieces()))
+        return [self.extract_value(tile, n) for n in range(tile.type.count)]
+
+    def _insert(self, instr: Any) -> None:
+        """Insert an instruction, whose operands become values."""
+        for operand in instr.operands:
+            if isinstance(operand, Unpacked):
+                instr.operands = [
+                    self._value(each) if isinstance(each, Unpacked) else each
+                    for each in instr.operands
+                ]
+                break
+        super()._insert(instr)
+
+    def _value(self, tile: Unpacked) -> Any:
+        """One value that holds all pieces."""
+        whole = ir.Constant(tile.type, ir.Undefined)
+        for n, piece in enumerate(self.pieces(tile)):
+            whole = self.insert_value(whole, piece, n)
+        return whole
 
     def trunc(self, value: Any, typ: Any, *args: Any, **more: Any) -> Any:
         is_number = isinstance(value, ir.Constant) and isinstance(value.constant, int)
@@ -232,12 +288,17 @@ class Lowering:
 
     def pieces(self, value: Any) -> list[Any]:
         """The pieces of a tile, row after row."""
+        if isinstance(self.builder, CachingBuilder):
+            return self.builder.pieces(value)
         count = value.type.count
         return [self.builder.extract_value(value, i) for i in range(count)]
 
     def pack(self, tile: Tile, pieces: Sequence[Any]) -> Any:
         """A tile from its pieces."""
         ty = llvm_tile(tile, self.face.register_bytes)
+        if isinstance(self.builder, CachingBuilder):
+            known = list(pieces)
+            return Unpacked(ty, lambda: known)
         value = ir.Constant(ty, ir.Undefined)
         for i, piece in enumerate(pieces):
             value = self.builder.insert_value(value, piece, i)
@@ -268,6 +329,23 @@ class Lowering:
             return self.builder.parts(of, value, make)
         return make()
 
+    def keep(self, of: Hashable, value: Any, parts: Sequence[Any]) -> None:
+        """Note the parts that a value was made from."""
+        if isinstance(self.builder, CachingBuilder):
+            self.builder.keep(of, value, parts)
+
+    def kept(self, of: Hashable, value: Any) -> list[Any] | None:
+        """The parts that a value was made from, if they were noted."""
+        if isinstance(self.builder, CachingBuilder):
+            return self.builder.kept(of, value)
+        return None
+
+    def lazily(self, tile: Tile, scalars: Callable[[], Sequence[Any]]) -> Any:
+        """A tile from its scalars, row-major, which are made where they are needed."""
+        if isinstance(self.builder, CachingBuilder) and self.lanes(tile) == 1:
+            return Unpacked(llvm_tile(tile, self.face.register_bytes), scalars)
+        return self.from_elements(tile, scalars())
+
     def _extracted(self, tile: Tile, value: Any) -> list[Any]:
         width, per_row = self.lanes(tile), self.per_row(tile)
         pieces = self.pieces(value)
@@ -292,8 +370,7 @@ class Lowering:
             parts = [line[i * width : (i + 1) * width] for i in range(per_row)]
             pieces += [self._piece(tile, part, width) for part in parts]
         value = self.pack(tile, pieces)
-        if isinstance(self.builder, CachingBuilder):
-            self.builder.keep(tile, value, scalars[: tile.rows * tile.columns])
+        self.keep(tile, value, scalars[: tile.rows * tile.columns])
         return value
 
     def _piece(self, tile: Tile, scalars: Sequence[Any], width: int) -> Any:

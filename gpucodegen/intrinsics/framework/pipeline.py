@@ -18,7 +18,7 @@ kernel adds two integers hundreds of times.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,6 +92,16 @@ class KnownTypes(typing.BaseContext):
     def insert_global(self, gv: Any, gty: Any) -> None:
         super().insert_global(gv, known(gty))
 
+    def resolve_value_type(self, val: Any) -> Any:
+        """The type of a Python object; Numba asks for a function's type last.
+
+        Before, it makes an error with a text in colours.
+        """
+        if isinstance(val, type):
+            return super().resolve_value_type(val)
+        found = self._lookup_global(val)
+        return super().resolve_value_type(val) if found is None else found
+
     def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
         """The signature of a call; conversions, such as ``int32(x)``, are cached.
 
@@ -107,19 +117,23 @@ class KnownTypes(typing.BaseContext):
 
 
 class KnownCode(BaseContext):
-    """Implementations of calls, looked up once for each set of flags."""
+    """Implementations of calls, looked up once for each `variant` of the context."""
 
     def __init__(self, typing_context: Any, target: str) -> None:
         self._made: dict[tuple[Any, Any], Any] = {}
-        self._made_with: dict[frozenset[str], dict[tuple[Any, Any], Any]] = {}
+        self._made_with: dict[Hashable, dict[tuple[Any, Any], Any]] = {}
         super().__init__(typing_context, target)
 
     def subtarget(self, **options: Any) -> Any:
         """A context with other flags, which implementations may request."""
         made = super().subtarget(**options)
-        flags = frozenset(made.fastmath.flags if made.fastmath else ())
-        made._made = self._made_with.setdefault(flags, {})  # noqa: SLF001 - our own
+        made._made = self._made_with.setdefault(made.variant, {})  # noqa: SLF001 - ours
         return made
+
+    @property
+    def variant(self) -> Hashable:
+        """The facts of the context that implementations may depend on."""
+        return frozenset(self.fastmath.flags if self.fastmath else ())
 
     def get_function(self, fn: Any, sig: Any, _firstcall: bool = True) -> Any:
         """The implementation of a call, looked up once for built-in functions."""

@@ -26,11 +26,12 @@ class MixedTypes(Exception):
 class Definition:
     """One assignment of a variable.
 
+    ``place``: its value, or the slot that holds it, if the variable is in memory.
     ``is_literal``: a use took it as a literal, so no other definition reaches that use.
     """
 
     type: Any
-    slot: Any
+    place: Any
     is_literal: bool = False
 
 

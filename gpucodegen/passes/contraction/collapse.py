@@ -12,7 +12,7 @@ disappear.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise, permutations
 from math import prod
@@ -210,17 +210,11 @@ class _State:
         """The axes of the sums, in the order of their terms."""
         return tuple(axis for axis in self.axes if not self.kind(axis)[0])
 
-    def _keeps_order(self, slow: Axis, fast: Axis) -> bool:
-        """Whether the terms of each sum stay in order when two axes are one."""
-        reduction = self.reduction
-        if slow not in reduction and fast not in reduction:
-            return True
-        return (slow, fast) in pairwise(reduction)
-
     def merges(self) -> Iterator[_State]:
         """The states with one more pair of axes merged."""
+        reduction = self.reduction
         for slow, fast in permutations(self.axes, 2):
-            if not self._keeps_order(slow, fast):
+            if not _keeps_order(reduction, slow, fast):
                 continue
             whole = merge_of(slow, fast)
             found = [o.merged(slow, fast, whole) for o in self.operands]
@@ -229,6 +223,13 @@ class _State:
                 rest = (whole if a is fast else a for a in self.axes if a is not slow)
                 places = self.places.merged(slow, fast, whole)
                 yield _State(tuple(rest), operands, places)
+
+
+def _keeps_order(reduction: Sequence[Axis], slow: Axis, fast: Axis) -> bool:
+    """Whether the terms of each sum stay in order when two axes are one."""
+    if slow not in reduction and fast not in reduction:
+        return True
+    return (slow, fast) in pairwise(reduction)
 
 
 def collapsed(b: Builder, contraction: Contraction) -> Contraction | None:

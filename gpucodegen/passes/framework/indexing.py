@@ -24,10 +24,10 @@ from gpucodegen.ir.affine import (
     IntegerSet,
     Sym,
     binary,
+    from_linear_form,
     leaves,
     linear_form,
     substitute,
-    to_expr,
 )
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
@@ -116,17 +116,19 @@ def divided(index: Index, divisor: int) -> tuple[Index, Index]:
     ['(d0 + 1) floordiv 2', '((d0 + 1) mod 2) * 4 + 2']
     """
     terms, constant = linear_form(index.expr)
-    quotient, rest = map(to_expr, divmod(constant, divisor))
     most: int | None = constant % divisor
     common = divisor
+    wholes, others = dict[AffineExpr, int](), dict[AffineExpr, int]()
     for term, factor in terms.items():
         if factor % divisor == 0:
-            quotient += term * (factor // divisor)
+            wholes[term] = factor // divisor
             continue
         common = gcd(common, factor)
-        rest += term * factor
+        others[term] = factor
         largest = _largest(term) if factor > 0 else None
         most = None if most is None or largest is None else most + factor * largest
+    quotient = from_linear_form(wholes, constant // divisor)
+    rest = from_linear_form(others, constant % divisor)
     if most is None or most >= divisor:
         over = constant % common
         units = (rest - over) // common

@@ -145,12 +145,15 @@ def _compiled(spec: KernelSpec, cc: Capability) -> str:
     with generated_code.deferred_garbage_collection():
         from gpucodegen.intrinsics.cuda import assembly
 
-        text = llvm_text(spec, generated_code.front_end())
-        return assembly.ptx(text, assembly.known(architecture(cc)))
+        known = assembly.known(architecture(cc))
+        return assembly.ptx(llvm_text(spec, generated_code.front_end(), known), known)
 
 
-def llvm_text(spec: KernelSpec, by: str) -> str:
-    """The LLVM text of a kernel, before any optimisation, by a front end."""
+def llvm_text(spec: KernelSpec, by: str, arch: str = "") -> str:
+    """The LLVM text of a kernel, before any optimisation, by a front end.
+
+    ``arch``: the device's architecture; default: that of `architecture_of`.
+    """
     from gpucodegen.intrinsics.cuda import assembly, target
     from gpucodegen.intrinsics.cuda.backend import parameter
     from gpucodegen.intrinsics.cuda.target import Kernel
@@ -159,7 +162,9 @@ def llvm_text(spec: KernelSpec, by: str) -> str:
     is_direct = by == generated_code.DIRECT
     tree = generated_code.definition(spec.source, spec.name) if is_direct else None
     types = tuple(parameter(*p) for p in spec.signature)
-    kernel = Kernel(spec.block, spec.resident, target.places(spec.source))
+    number = assembly.number_of(arch or architecture_of(spec))
+    places = target.places(spec.source)
+    kernel = Kernel(spec.block, spec.resident, number, places)
     return assembly.llvm_text(function, tree, types, kernel, spec.fastmath)
 
 

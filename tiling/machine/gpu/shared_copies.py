@@ -20,6 +20,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from math import ceil, gcd
+from typing import Any
+
+import numpy as np
 
 from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP
 from gpucodegen.tiling.machine.gpu.product_tiles import Number
@@ -157,13 +160,12 @@ class TileCopy:
         >>> tile_copy(128, 16, 256, True, 4, 4).moved(1)
         (8, 0)
         """
-        apart = {
-            (term - first, at - start)
-            for thread in range(self.threads)
-            for first, start in [self.place(thread)]
-            for term, at in [self.place(thread + number * self.threads)]
-        }
-        return apart.pop() if len(apart) == 1 else None
+        threads: Any = np.arange(self.threads)
+        first = self.place(threads)
+        later = self.place(threads + number * self.threads)
+        term, at = (each - start for each, start in zip(later, first, strict=True))
+        is_same = bool(np.all(term == term[0]) and np.all(at == at[0]))
+        return (int(term[0]), int(at[0])) if is_same else None
 
     @property
     def apart(self) -> tuple[int, int] | None:

@@ -215,12 +215,13 @@ def within_grid(
         Role.THREAD: gpu.known_block(op),
     }
     around: list[Loop] = []
+    identities = [nested for nested in op.walk() if nested.name in IDENTITIES]
     for source, role in IDENTITIES.items():
         for dimension, extent in zip("xyz", extents[role], strict=True):
             size = None if extent is None else str(extent)
             loop = _loop(env, (role, dimension), size)
             around.append(Loop(*loop, role=role, loc=op.location))
-            for nested in op.walk():
+            for nested in identities:
                 is_same = nested.name == source
                 if is_same and gpu.dimension_of(nested) == dimension:
                     env.texts[nested.results[0]] = loop[0]
