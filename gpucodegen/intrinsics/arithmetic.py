@@ -8,8 +8,9 @@ of the math dialect are the C library's, or formulas on vector registers.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from llvmlite import ir
 from numba.core import types
 
 from gpucodegen.intrinsics.elementwise import ELEMENTWISE, INDEX_DIVISION, Build
@@ -29,10 +30,6 @@ from gpucodegen.intrinsics.framework.lowering import (
 from gpucodegen.intrinsics.narrow_floats import rounded, single
 from gpucodegen.intrinsics.shuffles import regroup, regroup_pieces
 from gpucodegen.ir.number_formats import NARROW
-
-if TYPE_CHECKING:
-    from llvmlite import ir
-
 
 SIGNED = frozenset({"extsi", "index_cast", "sitofp", "fptosi"})
 
@@ -218,7 +215,9 @@ def select(face: Backend) -> Any:
         choose = low.builder.select
         if not isinstance(ty, Tile):
             chosen = choose(condition, a, b)
-            chosen.set_metadata("unpredictable", low.builder.module.add_metadata([]))
+            if isinstance(chosen, ir.SelectInstr):
+                no_fields = low.builder.module.add_metadata([])
+                chosen.set_metadata("unpredictable", no_fields)
             return chosen
         left, right = low.pieces(a), low.pieces(b)
         if isinstance(mask, Tile):
