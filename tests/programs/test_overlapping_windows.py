@@ -91,8 +91,10 @@ def pooled(x: formulas.Array, width: int, pad: int, step: int, fill: float) -> A
         ((1, 1, 12, 521), 4, 2, 2),
     ],
 )
-def test_padded_pools(target: str, shape: Any, width: int, pad: int, step: int) -> None:
-    x = np.random.default_rng(2).standard_normal(shape).astype("f4")
+def test_padded_pools(
+    target: str, shape: tuple[int, ...], width: int, pad: int, step: int
+) -> None:
+    x: formulas.Array = np.random.default_rng(2).standard_normal(shape).astype("f4")
     how: dict[str, Any] = {
         "strides": step,
         "padding": pad,
@@ -189,6 +191,15 @@ def test_conditions_hold_where_they_are_least(
     (outer,) = (op for op in module.functions["f"].body.operations if op.regions)
     found = interior_of(outer.body.operations[:-1], {})
     assert (found and [str(limit.expr) for limit in found.limits]) == limits
+
+
+def test_variables_of_parallel_loops_in_a_body_have_no_ends() -> None:
+    text = GUARDED.replace(
+        "affine.for %k = 0 to 5", "affine.parallel (%k) = (0) to (5)"
+    )
+    module = gcg.parse(text.replace("CONDITION", "d0 - d1 >= 0"))
+    (outer,) = (op for op in module.functions["f"].body.operations if op.regions)
+    assert interior_of(outer.body.operations[:-1], {}) is None
 
 
 def test_what_a_plan_needs() -> None:

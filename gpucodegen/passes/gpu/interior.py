@@ -20,6 +20,7 @@ from gpucodegen.dialects import affine
 from gpucodegen.ir.attributes import IntegerSetAttr
 from gpucodegen.ir.operation import (
     Operation,
+    Region,
     Value,
     rewrite_bottom_up,
     substitute_values,
@@ -54,7 +55,7 @@ def interior_of(operations: Sequence[Operation], ranges: Ranges) -> Interior | N
     made: set[Value] = set()
     conditions: list[Operation] = []
     for op in (inner for root in operations for inner in root.walk()):
-        made |= set(op.results)
+        made |= {*op.results, *(v for r in op.regions for v in _arguments(r))}
         if op.name == "affine.for":
             bounds = affine.For(op).constant_bounds
             if bounds is None or bounds[0] >= bounds[1]:
@@ -75,6 +76,10 @@ def interior_of(operations: Sequence[Operation], ranges: Ranges) -> Interior | N
         return None
     body = [new for op in operations for new in _taken(op, conditions)]
     return Interior(tuple(limits), tuple(body))
+
+
+def _arguments(region: Region) -> list[Value]:
+    return [v for block in region.blocks for v in block.arguments]
 
 
 def _limits(op: Operation) -> list[Index | None]:
