@@ -199,7 +199,7 @@ class Strip:
         if sum(map(_is_access, next(iter(self.lanes), ()))) <= least:
             return
         for count in LANES:
-            if count <= len(self.lanes):
+            if count <= min(len(self.lanes), trip_count(self.loop).constant or 0):
                 made = self.side_by_side(count)
                 accesses = sum(_is_access(op) for op in made)
                 instructions = sum(map(_instructions, made))
