@@ -165,7 +165,7 @@ class Norm:
 
 
 def running(rows: Rows, out: Operand, function: str, element: Element) -> None:
-    """Prefix sums or products, in order."""
+    """Prefix sums or products; terms of floats may be combined in groups."""
     text, places = rows.text, ["" for _ in range(rows.x.rank)]
     first = text.constant(function == "mul", element)
 
@@ -185,7 +185,7 @@ def running(rows: Rows, out: Operand, function: str, element: Element) -> None:
     def step(index: str, total: Value) -> list[Value]:
         places[rows.along] = index
         value = text.cast(text.load(rows.x, *places), element)
-        made = text.binary(function, total, value)
+        made = text.binary(function, total, value, free=True)
         text.store(made, out.memref, *places)
         return [made]
 

@@ -112,7 +112,8 @@ def cumsum() -> None:
 
     Without an axis, over the flattened row-major array. Sums of integers and bools have
     64 bits unless ``dtype`` says otherwise; those of floats of 16 bits and less are
-    kept in f32, and each is rounded once.
+    kept in f32, and each is rounded once. Terms of floats are added in groups, so the
+    last bits depend on the target.
 
     >>> import numpy as np
     >>> cumsum(np.array([[1.0, 2.0], [3.0, 4.0]]), axis=1)

@@ -11,6 +11,8 @@
 - `measuring`: checks, races and estimates, row by row
 - `launches`: what the host takes
 - `results`: rows as text and as files
+- `operation_problems`: single operations at the shapes of a public benchmark
+- `single_operations`: their table by the report, which needs no GPU
 - `session`: one call that does it all
 """
 

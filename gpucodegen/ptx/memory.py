@@ -63,8 +63,9 @@ class Memory:
     >>> memory.free(address)
     """
 
-    def __init__(self, limit: int = 1 << 32) -> None:
+    def __init__(self, limit: int = 1 << 32, *, poisoned: bool = True) -> None:
         self.limit = limit
+        self.poisoned = poisoned
         self._pages = reserved(align(limit, ALIGNMENT))
         self.data = np.frombuffer(self._pages, np.uint8)
         self.units = views(self.data)
@@ -96,7 +97,8 @@ class Memory:
         self._bases.insert(at, base)
         self._ends.insert(at, base + nbytes)
         self.used += nbytes
-        self.data[base : base + nbytes] = POISON
+        if self.poisoned:
+            self.data[base : base + nbytes] = POISON
         after = base + nbytes
         self._next = after if after < max(_ROUND, 2 * self.used) else 0
         return BASE + base

@@ -262,3 +262,24 @@ def test_memory_is_given_back() -> None:
     assert device.memory.used == 2 * (640 * 64 + 64 * 512 + 640 * 512)
     del made
     assert device.memory.used == 0
+
+
+def test_arrays_may_be_larger_than_this_machines_memory() -> None:
+    """16 GiB each, of which a few blocks are touched."""
+    rows, row = 1 << 16, 1 << 16
+    ty = f"memref<{rows}x{row}xf32>"
+    made = report(
+        f"""func.func @f(%x: {ty}, %y: {ty}) {{
+          affine.for %i = 0 to {rows} {{
+            affine.for %j = 0 to {row} {{
+              %v = affine.load %x[%i, %j] : {ty}
+              %w = arith.negf %v : f32
+              affine.store %w, %y[%i, %j] : {ty}
+            }}
+          }}
+          return
+        }}""",
+        arch="sm_90a",
+    )
+    (kernel,) = made.functions[0].kernels
+    assert kernel.limits.memory_bytes == pytest.approx(8 * rows * row, rel=1e-3)

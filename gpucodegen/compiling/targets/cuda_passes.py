@@ -14,6 +14,7 @@ from gpucodegen.passes.loops.fusion import FuseElementwise
 from gpucodegen.passes.loops.histogram_privatization import AtomicUpdates
 from gpucodegen.passes.loops.join_tiles import JoinTiles
 from gpucodegen.passes.loops.rectangular_tiling import Tile
+from gpucodegen.passes.loops.scan_fusion import FuseScans
 from gpucodegen.passes.loops.selection_keys import PackSelections
 from gpucodegen.passes.loops.sinking import SinkIntoLoops
 from gpucodegen.passes.prepare.argument_facts import MarkOverwritten
@@ -48,7 +49,7 @@ def _nests(options: Options) -> list[ModulePass]:
     if options.exact:
         return []
     orders = [ExposeParallelism(options.arch)] if options.time_tiles else []
-    fused = [FuseRows(options.arch), FuseElementwise(), CoalesceRows()]
+    fused = [FuseRows(options.arch), FuseElementwise(), FuseScans(), CoalesceRows()]
     return [
         JoinTiles(),
         SinkIntoLoops(),

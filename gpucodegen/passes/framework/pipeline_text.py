@@ -52,6 +52,7 @@ PASSES: dict[str, str] = {
     "forward-ranks": "prepare.specialize:ForwardRanks",
     "fuse": "loops.fusion:Fuse",
     "fuse-elementwise": "loops.fusion:FuseElementwise",
+    "fuse-scans": "loops.scan_fusion:FuseScans",
     "fuse-tensors": "prepare.linalg_on_tensors:FuseTensors",
     "generalize": "prepare.linalg_to_affine:Generalize",
     "heap-allocations": "prepare.memory_operations:HeapAllocations",

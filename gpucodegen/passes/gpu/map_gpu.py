@@ -10,6 +10,7 @@ stay on the host.  The kinds, in order:
 - `map_block_program`: user-written shared memory or asynchronous copies; a block per
   iteration of the outer parallel loops
 - `map_histograms`: scatter updates (histograms), privatized in shared memory
+- `map_windows`: windows of constant extents that overlap; a thread for several of them
 - `map_reductions`: reductions, scans and chains of them along rows, columns or whole
   arrays
 - `map_transposes`: transpositions through shared-memory tiles
@@ -77,6 +78,7 @@ from gpucodegen.passes.gpu.reductions import map_reductions
 from gpucodegen.passes.gpu.scalar_steps import Steps, with_scalar_steps
 from gpucodegen.passes.gpu.stencil_sweeps import map_stencil_sweeps
 from gpucodegen.passes.gpu.stepped import map_lane_groups, map_stepped_loop
+from gpucodegen.passes.gpu.thread_coarsening import map_windows
 from gpucodegen.passes.gpu.transposes import map_transposes
 from gpucodegen.passes.lower_affine.control_flow import sequential
 from gpucodegen.passes.outlining.cpu_outliner import has_dynamic_allocation, needs_host
@@ -118,6 +120,7 @@ KINDS: tuple[Kind, ...] = (
     map_bound_loops,
     map_block_program,
     map_histograms,
+    map_windows,
     map_reductions,
     map_transposes,
     map_elementwise,

@@ -7,7 +7,7 @@ nested parallel loops, at most `MOST_LOOPS`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Protocol
@@ -15,12 +15,14 @@ from typing import Protocol
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.affine import Dim, linear_form
-from gpucodegen.ir.operation import Operation, Value, substitute_values
+from gpucodegen.ir.operation import Operation, Value, clone, substitute_values
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.indexing import Index, from_map
+from gpucodegen.passes.framework.indexing import Index, from_map, replace_values
 from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.passes.gpu.interior import Interior, interior_of
+from gpucodegen.passes.loops.scalar_replacement import kept_in_values
 from gpucodegen.passes.outlining.gpu_launch import KernelBody, thread_index
 from gpucodegen.passes.outlining.vector_width import address_of
 from gpucodegen.passes.vectorize.accumulations import Order
@@ -256,14 +258,47 @@ def map_parallel_loops(nest: Nest) -> list[Operation] | None:
     Neighbouring threads differ along the loop with the most contiguous accesses.  The
     outer ones of more than three share an axis of the grid, which needs their extents.
     """
+    chain, order = distributed_loops(nest)
+    if not chain:
+        return None
+    aliases = nest.mapper.surroundings.aliases
+    body = inner_operations(chain[-1].operation)
+    found = interior_of(body, {}) if is_wide(order[-1]) else None
+    inner = found or Interior((), ())
+
+    def in_registers(b: Builder, values: Mapping[Value, Value]) -> None:
+        def built(b: Builder, body: Sequence[Operation]) -> None:
+            kept = (new for op in body for new in kept_in_values(op, aliases))
+            own = dict(values)
+            b.operations += [clone(op, own) for op in kept]
+
+        known = {old: Index.of(new) for old, new in values.items()}
+        limits = [replace_values(limit, known) for limit in inner.limits]
+        if limits:
+            b.guard(limits, lambda i: built(i, inner.body), lambda i: built(i, body))
+        else:
+            built(b, body)
+
+    return nest.mapper.launch(thread_per_iteration(chain, order, in_registers))
+
+
+WIDE = 256
+"""Iterations of the contiguous loop from which few warps have a border."""
+
+
+def is_wide(loop: MappedLoop) -> bool:
+    """Whether a warp along a loop seldom holds one of its ends."""
+    return (trip_count(loop).constant or 0) >= WIDE
+
+
+def distributed_loops(nest: Nest) -> tuple[list[MappedLoop], list[MappedLoop]]:
+    """The outer parallel loops, as nested, and with the contiguous one last."""
     chain = parallel_chain(nest.op, nest.analysis, MOST_LOOPS)
     order = _contiguous_last(chain, nest.definitions) if chain else []
     if not Rows(_along_z(order)).is_counted:
         chain = parallel_chain(nest.op, nest.analysis, len(THREADS))
         order = _contiguous_last(chain, nest.definitions) if chain else []
-    if not chain:
-        return None
-    return nest.mapper.launch(thread_per_iteration(chain, order))
+    return chain, order
 
 
 def _contiguous_last(
@@ -291,12 +326,19 @@ def _along_z(chain: Sequence[MappedLoop]) -> list[MappedLoop]:
     return [*reversed(chain)][len(THREADS) - 1 :]
 
 
+Iteration = Callable[[Builder, Mapping[Value, Value]], None]
+"""Builds an iteration, for the values of the loops' variables."""
+
+
 def thread_per_iteration(
-    chain: Sequence[MappedLoop], order: Sequence[MappedLoop] = ()
+    chain: Sequence[MappedLoop],
+    order: Sequence[MappedLoop] = (),
+    iteration: Iteration | None = None,
 ) -> KernelBody:
     """A kernel whose thread ``(x, y, z)`` runs one iteration of the chain.
 
     ``order``: the loops of the chain, those of x, y and z from the last one on.
+    ``iteration``: in the place of the operations in the last loop of the chain.
     """
     order = order or chain
     block = THREADS[min(len(chain), len(THREADS)) - 1]
@@ -321,10 +363,12 @@ def thread_per_iteration(
         limits += [] if exact else _ends(loops, count, position, values)
         limits += further
     body = inner_operations(chain[-1].operation)
-    b.guard(
-        limits,
-        lambda i: i.operations.extend(substitute_values(op, values) for op in body),
-    )
+
+    def plain(i: Builder, values: Mapping[Value, Value]) -> None:
+        i.operations += [substitute_values(op, values) for op in body]
+
+    build = iteration or plain
+    b.guard(limits, lambda i: build(i, values))
     return KernelBody(tuple(b.operations), tuple(grid), block)
 
 

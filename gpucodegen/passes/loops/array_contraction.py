@@ -10,8 +10,9 @@ loops:
 
     { x -> y : x, y access the same element of t and p(x) != p(y) } = {}
 
-This holds where every access has as indices the variables of all those loops, each
-once, in the same order; and t is allocated around them and used in no other way.  Sums
+This holds where every access has the same indices, each of them linear in one variable,
+and all of those loops have one; and t is allocated around them and used in no other
+way.  Sums
 of products that `map-cpu` recognises stay in memory, where it looks for them.  After
 Lewis, Lin and Snyder ("The implementation and evaluation of fusion and contraction in
 array languages", 1998).
@@ -31,7 +32,7 @@ from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.ir.types import MemRefType, element_type
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import analyse
-from gpucodegen.passes.contraction.operands import access
+from gpucodegen.passes.contraction.operands import access, coefficients, is_linear
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import in_functions
 from gpucodegen.passes.framework.indexing import Index, as_map
@@ -150,9 +151,16 @@ def _contraction(
     (chain,), (indices,) = loops, places
     if any(op.name != FOR for op in chain):
         return None
-    variables = {Index.of(op.body.arguments[0]) for op in chain}
-    fits = len(variables) == len(indices) and variables == set(indices)
+    variables = {op.body.arguments[0] for op in chain}
+    fits = len(variables) == len(indices) and variables == set(map(_moving, indices))
     return _Contraction(buffer, chain) if fits else None
+
+
+def _moving(index: Index) -> Value | None:
+    """The only variable of an index, if each of its values has an index of its own."""
+    is_affine = len(index.values) == 1 and is_linear(index)
+    (value, *_) = index.values or (None,)
+    return value if value and is_affine and coefficients(index).get(value) else None
 
 
 def _with_products(

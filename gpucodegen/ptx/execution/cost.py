@@ -107,32 +107,57 @@ READS, WRITES = "reads", "writes"
 
 
 class Footprint:
-    """Sectors of one batch: a row of flags for each block, and direction."""
+    """Sectors of one batch: a row of flags for each block, and direction.
+
+    Only chunks of flags with an access are looked at, so that the cost does not grow
+    with the memory.
+    """
 
     def __init__(self, memory: Memory, blocks: int) -> None:
         self.memory, self.blocks = memory, blocks
         self._columns = align(memory.top >> SECTOR_SHIFT, 8) + 8
-        self._flags: dict[str, np.ndarray[Any, np.dtype[np.uint8]]] = {}
+        self._flags: dict[str, tuple[Flags, Flags]] = {}
+        """Of sectors, and of chunks of them, by direction."""
 
     def touch(self, direction: str, rows: Array, offsets: Array, width: int) -> None:
         """Records accesses: blocks of the batch, byte offsets, sizes in bytes."""
         if direction not in self._flags:
-            pages = reserved(self.blocks * self._columns)
-            self._flags[direction] = np.frombuffer(pages, np.uint8)
-        flags = self._flags[direction]
+            size = align(self.blocks * self._columns, CHUNK)
+            self._flags[direction] = _flags(size), _flags(size // CHUNK)
+        flags, chunks = self._flags[direction]
         start = rows * self._columns
-        flags[start + (offsets >> SECTOR_SHIFT)] = 1
-        if width > 1 << SECTOR_SHIFT:
-            flags[start + ((offsets + width - 1) >> SECTOR_SHIFT)] = 1
+        ends = (0, width - 1) if width > 1 << SECTOR_SHIFT else (0,)
+        for end in ends:
+            places = start + ((offsets + end) >> SECTOR_SHIFT)
+            flags[places] = 1
+            chunks[places // CHUNK] = 1
 
     def count(self) -> Counter[tuple[str, int]]:
         """Sectors by direction and by the allocation's first address, over blocks."""
         found: Counter[tuple[str, int]] = Counter()
-        for direction, flags in self._flags.items():
-            table = flags.reshape(self.blocks, self._columns)
+        for direction, (flags, chunks) in self._flags.items():
+            sectors = np.sort(_places(flags, np.flatnonzero(chunks)) % self._columns)
             for start, end in self.memory.allocations():
                 low, high = start >> SECTOR_SHIFT, -(-end >> SECTOR_SHIFT) + 1
-                touched = int(np.count_nonzero(table[:, low:high]))
-                if touched:
-                    found[direction, start] += touched
+                first, last = np.searchsorted(sectors, (low, high))
+                if first < last:
+                    found[direction, start] += int(last - first)
         return found
+
+
+Flags = np.ndarray[Any, np.dtype[np.uint8]]
+CHUNK = 1 << 12
+"""Sectors that are looked at together."""
+
+
+def _flags(size: int) -> Flags:
+    return np.frombuffer(reserved(size), np.uint8)
+
+
+def _places(flags: Flags, chunks: Array) -> Array:
+    """Positions of the flags that are set in some chunks."""
+    table = flags.reshape(-1, CHUNK)
+    parts = np.array_split(chunks, len(chunks) // CHUNK + 1)
+    found = [np.flatnonzero(table[some]) for some in parts]
+    each = zip(parts, found, strict=True)
+    return np.concatenate([some[at // CHUNK] * CHUNK + at % CHUNK for some, at in each])

@@ -9,12 +9,14 @@ on data (`gpucodegen.ptx.translation.slices`).
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from gpucodegen import ptx
 from gpucodegen.ptx.execution.counters import Counters
+from gpucodegen.runtime.devices.emulated_array import EmulatedArray
 from gpucodegen.runtime.devices.emulated_device import EmulatedDevice, LoadedKernel
 
 Triple = tuple[int, int, int]
@@ -28,6 +30,10 @@ FEW = 2
 PATIENCE = 40_000
 """Visits to basic blocks after which a block is given up; fewer where more than
 `BLOCKS` have to run together."""
+MEMORY = 1 << 38 if hasattr(mmap, "MAP_PRIVATE") else 8 << 30
+"""Bytes of a measuring device; the system commits only what sampled blocks touch."""
+FILLED = 1 << 28
+"""Bytes of the largest array that is filled; larger ones stay zero."""
 LAUNCHES = 4096
 """Launches after which a function is stopped."""
 _GOLDEN = 0.6180339887498949
@@ -200,8 +206,13 @@ class MeasuredModule:
 
 @dataclass(eq=False)
 class MeasuringDevice(EmulatedDevice):
-    """An emulated device that records its launches, in order."""
+    """An emulated device that records its launches, in order.
 
+    Its memory is zero and is committed where it is touched, so that arrays may be as
+    large as those of a GPU.
+    """
+
+    memory: Any = field(default_factory=lambda: ptx.Memory(MEMORY, poisoned=False))
     launched: dict[tuple[str, Triple, Triple], MeasuredLaunch] = field(
         default_factory=dict[tuple[str, Triple, Triple], MeasuredLaunch]
     )
@@ -209,6 +220,10 @@ class MeasuringDevice(EmulatedDevice):
     """Blocks of a launch that are executed."""
     sizes: dict[int, int] = field(default_factory=dict[int, int])
     """Bytes of the allocations that launches met, by their first offset."""
+
+    def fill(self, array: EmulatedArray, value: Any) -> None:
+        if array.nbytes <= FILLED:
+            EmulatedDevice.fill(self, array, value)
 
     def load(
         self, name: str, code: bytes, *, cooperative: bool = False

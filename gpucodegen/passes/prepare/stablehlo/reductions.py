@@ -25,7 +25,14 @@ from gpucodegen.ir.number_formats import NARROW
 from gpucodegen.ir.operation import Block, Operation, Value
 from gpucodegen.ir.types import F32, I64, TensorType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.prepare.stablehlo.expressions import TABLE, converted, kind_of
+from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.prepare.linalg_to_affine import REASSOCIABLE
+from gpucodegen.passes.prepare.stablehlo.expressions import (
+    FLOAT,
+    TABLE,
+    converted,
+    kind_of,
+)
 from gpucodegen.passes.prepare.stablehlo.forms import (
     PARALLEL,
     REDUCTION,
@@ -33,6 +40,7 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
     Scalars,
     dims,
     empty,
+    extract,
     filled,
     generic,
     refusal,
@@ -432,6 +440,10 @@ def reduce_window(b: Builder, op: Operation) -> Sequence[Value]:
         for name in ("window_strides", "window_dilations", "base_dilations")
     )
     sides = numbers(op, "padding") or zeros
+    is_plain = {*strides, *dilations, *gaps} == {1}
+    scanned = _scanned(shape(op.operands[0]), extents, sides) if is_plain else None
+    if scanned is not None:
+        return _scan(b, op, *scanned)
     room = sides[::2], sides[1::2], [gap - 1 for gap in gaps]
     inputs = [
         padded(b, x, start, *room)
@@ -454,6 +466,77 @@ def reduce_window(b: Builder, op: Operation) -> Sequence[Value]:
     maps = [under] * count + [window] + [own] * count
     kinds = [PARALLEL] * rank + [REDUCTION] * len(taps)
     return generic(b, [*inputs, told], outputs, maps, kinds, _combining(op, count))
+
+
+def _scanned(
+    extents: Sequence[int], windows: Sequence[int], sides: Sequence[int]
+) -> tuple[int, bool] | None:
+    """The dimension of a scan, and whether it begins at the end; None for others.
+
+    The window of each element holds all elements up to it, or all from it on, and
+    padding: for n elements, windows of n, and n - 1 of padding on one side.
+
+    >>> _scanned((3, 8), (1, 8), (0, 0, 7, 0)), _scanned((3, 8), (1, 8), (0, 0, 0, 7))
+    ((1, False), (1, True))
+    """
+    (d, *others) = [d for d, n in enumerate(windows) if n != 1] or (None,)
+    if d is None or others or windows[d] != extents[d]:
+        return None
+    low, high = sides[2 * d : 2 * d + 2]
+    if {low, high} != {0, windows[d] - 1} or sum(sides) != windows[d] - 1:
+        return None
+    return d, high > 0
+
+
+def _scan(
+    b: Builder, op: Operation, dimension: int, is_reversed: bool
+) -> Sequence[Value]:
+    """Prefix or suffix combinations: one term for each element, not one for each pair.
+
+    The specification of ``reduce`` leaves the tree of combinations and the number of
+    initial values among them to the implementation, but not the order of elements.
+    """
+    count = len(op.operands) // 2
+    inputs, starts = op.operands[:count], op.operands[count:]
+    extents = shape(inputs[0])
+    first = [extract(b, start) for start in starts]
+    around = [d for d in range(len(extents)) if d != dimension]
+    last = extents[dimension] - 1
+
+    def nest(
+        b: Builder, at: Mapping[int, Value], held: Sequence[Value]
+    ) -> Sequence[Value]:
+        if len(at) < len(around):
+            d = around[len(at)]
+            return b.carried_loop(
+                0, extents[d], held, lambda i, iv, held: nest(i, {**at, d: iv}, held)
+            )
+
+        def step(i: Builder, j: Value, carried: Sequence[Value]) -> Sequence[Value]:
+            place = i.index(Index.of(j) * -1 + last) if is_reversed else j
+            where = [at.get(d, place) for d in range(len(extents))]
+            totals, held = carried[:count], carried[count:]
+            terms = [extract(i, x, where) for x in inputs]
+            pairs = [*terms, *totals] if is_reversed else [*totals, *terms]
+            combined = Builder(b.location)
+            made = inlined(combined, op, op.body, pairs)
+            i.operations += _reassociable(combined.operations)
+            new = [
+                i.add("tensor.insert", (value, array, *where), [array.type])[0]
+                for value, array in zip(made, held, strict=True)
+            ]
+            return [*made, *new]
+
+        return b.carried_loop(0, last + 1, [*first, *held], step)[count:]
+
+    return nest(b, {}, [empty(b, result.type) for result in op.results])
+
+
+def _reassociable(operations: Sequence[Operation]) -> list[Operation]:
+    """The only operation of a reducer may be combined in any tree."""
+    if len(operations) != 1 or kind_of(operations[0].result.type) != FLOAT:
+        return [*operations]
+    return [op.with_attribute("fastmath", REASSOCIABLE) for op in operations]
 
 
 REDUCTION_RULES: dict[str, Rule] = {
