@@ -22,10 +22,11 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.inline import without_calls
 from gpucodegen.passes.prepare.stablehlo import (
     elementwise,
-    gather_scatter_sort,
+    gather_scatter,
     library_calls,
     movement,
     reductions,
+    sorting,
 )
 from gpucodegen.passes.prepare.stablehlo.forms import (
     STABLEHLO,
@@ -183,14 +184,16 @@ RULES: dict[str, Rule] = {
     **movement.MOVEMENT_RULES,
     **reductions.CONTRACTION_RULES,
     **reductions.REDUCTION_RULES,
-    **gather_scatter_sort.GATHER_RULES,
-    **gather_scatter_sort.SCATTER_RULES,
-    **gather_scatter_sort.SELECT_AND_SCATTER_RULES,
-    **gather_scatter_sort.SORTING_RULES,
+    **gather_scatter.GATHER_RULES,
+    **gather_scatter.SCATTER_RULES,
+    **gather_scatter.SELECT_AND_SCATTER_RULES,
+    **sorting.sorting_rules(sorting.by_network),
     **library_calls.LIBRARY_RULES,
     **CONTROL_RULES,
 }
 """Every operation that has a meaning in linalg."""
+MERGE_SORT_RULES = {**RULES, **sorting.sorting_rules(sorting.by_merging)}
+"""The same with sorts that need fewer comparisons, but are sequential in a row."""
 
 _DIALECTS = ("stablehlo", "chlo")
 _RETURN = "stablehlo.return"
@@ -201,6 +204,7 @@ _RETURN = "stablehlo.return"
 class _Converter:
     """``values``: the replacements of results."""
 
+    rules: dict[str, Rule]
     values: dict[Value, Value] = field(default_factory=dict[Value, Value])
 
     def rewrite(self, op: Operation) -> Sequence[Operation] | None:
@@ -210,7 +214,7 @@ class _Converter:
             return [op]
         check(op, STABLEHLO)
         b = Builder(op.location)
-        made = RULES[op.name](b, op)
+        made = self.rules[op.name](b, op)
         self.values.update(zip(op.results, made, strict=True))
         return b.operations
 
@@ -257,10 +261,13 @@ class StablehloToLinalg(ModulePass):
     >>> made = StablehloToLinalg().apply(module).functions["main"].body.operations
     >>> [op.name for op in made if op.dialect == "linalg"]
     ['linalg.fill', 'linalg.generic']
+
+    ``merge_sort``: sorts are merge sorts, as CPUs run them, instead of networks.
     """
 
     name: ClassVar[str] = "stablehlo-to-linalg"
     looks_for: ClassVar[frozenset[str]] = frozenset(_DIALECTS)
+    merge_sort: bool = False
 
     def apply(self, module: Module) -> Module:
         """Rewrite all operations; those without a rule are refused by name."""
@@ -270,6 +277,7 @@ class StablehloToLinalg(ModulePass):
         for op in found:
             if op.name not in RULES and op.name != _RETURN:
                 raise _unknown(op)
+        rules = MERGE_SORT_RULES if self.merge_sort else RULES
         inner = without_calls_in_reducers(module)
-        (root,) = rewrite_bottom_up(inner.operation, _Converter().rewrite)
+        (root,) = rewrite_bottom_up(inner.operation, _Converter(rules).rewrite)
         return Module(without_signs(root))

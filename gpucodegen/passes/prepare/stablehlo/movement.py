@@ -228,10 +228,13 @@ def _spread_out(
         max(0, min(n, (e - 1 - a) // s + 1) - first)
         for n, e, a, s, first in zip(shape(x), whole, low, steps, firsts, strict=True)
     ]
+    room = filled(b, number, ty)
+    if not all(counts):
+        return room
     kept = tensor(counts, ty.element)
     part = part_of(b, x, firsts, (1,) * len(firsts), kept)
     starts = [a + f * s for a, f, s in zip(low, firsts, steps, strict=True)]
-    return inserted(b, part, filled(b, number, ty), starts, steps)
+    return inserted(b, part, room, starts, steps)
 
 
 def extracted(

@@ -33,6 +33,7 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
     Scalars,
     dims,
     empty,
+    extract,
     filled,
     generic,
     refusal,
@@ -46,6 +47,7 @@ from gpucodegen.passes.prepare.stablehlo.movement import (
     padded,
     part_of,
 )
+from gpucodegen.passes.prepare.stablehlo.prefix_scans import Scan, scan_of, scanned
 
 
 def multiply_add(b: Builder, elements: Sequence[Value]) -> Sequence[Value]:
@@ -424,6 +426,9 @@ def reduce_window(b: Builder, op: Operation) -> Sequence[Value]:
     """Reduction over a sliding window, from an initial value."""
     count = len(op.operands) // 2
     starts = op.operands[count:]
+    scan = scan_of(op)
+    if scan is not None:
+        return _prefix_scan(b, op, scan)
     extents = numbers(op, "window_dimensions")
     rank = len(extents)
     ones, zeros = (1,) * rank, (0,) * (2 * rank)
@@ -454,6 +459,18 @@ def reduce_window(b: Builder, op: Operation) -> Sequence[Value]:
     maps = [under] * count + [window] + [own] * count
     kinds = [PARALLEL] * rank + [REDUCTION] * len(taps)
     return generic(b, [*inputs, told], outputs, maps, kinds, _combining(op, count))
+
+
+def _prefix_scan(b: Builder, op: Operation, scan: Scan) -> Sequence[Value]:
+    count = len(op.operands) // 2
+    starts = [extract(b, start) for start in op.operands[count:]]
+
+    def combine(
+        b: Builder, left: Sequence[Value], right: Sequence[Value]
+    ) -> Sequence[Value]:
+        return inlined(b, op, op.body, [*left, *right])
+
+    return scanned(b, op.operands[:count], starts, scan, combine)
 
 
 REDUCTION_RULES: dict[str, Rule] = {
