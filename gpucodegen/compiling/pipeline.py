@@ -114,19 +114,19 @@ class Request:
 
 
 def text_of_others(
-    handled: Iterable[str] = (), *, merge_sort: bool = False
+    handled: Iterable[str] = (), *, on_cpu: bool = False
 ) -> Sequence[ModulePass]:
     """Passes that convert StableHLO and TOSA to linalg on tensors.
 
     ``handled``: operations and functions that the caller runs; without any, those of
-    unknown dialects that only annotate are dropped. ``merge_sort``: sorts are for CPUs.
+    unknown dialects that only annotate are dropped. ``on_cpu``: for a CPU.
     """
-    known = [StablehloToLinalg(merge_sort), TosaToLinalg()]
+    known = [StablehloToLinalg(on_cpu), TosaToLinalg()]
     return known if tuple(handled) else [DropAnnotations(), *known]
 
 
 def _others(r: Request) -> Sequence[ModulePass]:
-    return text_of_others(r.handled, merge_sort=not r.runs_launches)
+    return text_of_others(r.handled, on_cpu=not r.runs_launches)
 
 
 def _calls(r: Request) -> Sequence[ModulePass]:

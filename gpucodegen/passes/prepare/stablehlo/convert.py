@@ -188,12 +188,16 @@ RULES: dict[str, Rule] = {
     **gather_scatter.SCATTER_RULES,
     **gather_scatter.SELECT_AND_SCATTER_RULES,
     **sorting.sorting_rules(sorting.by_network),
-    **library_calls.LIBRARY_RULES,
+    **library_calls.library_rules(on_cpu=False),
     **CONTROL_RULES,
 }
 """Every operation that has a meaning in linalg."""
-MERGE_SORT_RULES = {**RULES, **sorting.sorting_rules(sorting.by_merging)}
-"""The same with sorts that need fewer comparisons, but are sequential in a row."""
+CPU_RULES = {
+    **RULES,
+    **sorting.sorting_rules(sorting.by_merging),
+    **library_calls.library_rules(on_cpu=True),
+}
+"""The same with less work where it need not be parallel."""
 
 _DIALECTS = ("stablehlo", "chlo")
 _RETURN = "stablehlo.return"
@@ -262,12 +266,12 @@ class StablehloToLinalg(ModulePass):
     >>> [op.name for op in made if op.dialect == "linalg"]
     ['linalg.fill', 'linalg.generic']
 
-    ``merge_sort``: sorts are merge sorts, as CPUs run them, instead of networks.
+    ``on_cpu``: sorts merge, and factorizations of small matrices are loops.
     """
 
     name: ClassVar[str] = "stablehlo-to-linalg"
     looks_for: ClassVar[frozenset[str]] = frozenset(_DIALECTS)
-    merge_sort: bool = False
+    on_cpu: bool = False
 
     def apply(self, module: Module) -> Module:
         """Rewrite all operations; those without a rule are refused by name."""
@@ -277,7 +281,7 @@ class StablehloToLinalg(ModulePass):
         for op in found:
             if op.name not in RULES and op.name != _RETURN:
                 raise _unknown(op)
-        rules = MERGE_SORT_RULES if self.merge_sort else RULES
+        rules = CPU_RULES if self.on_cpu else RULES
         inner = without_calls_in_reducers(module)
         (root,) = rewrite_bottom_up(inner.operation, _Converter(rules).rewrite)
         return Module(without_signs(root))

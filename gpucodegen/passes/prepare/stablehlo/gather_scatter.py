@@ -20,6 +20,7 @@ from gpucodegen.passes.prepare.linalg_to_affine import reassociable
 from gpucodegen.passes.prepare.stablehlo.expressions import (
     UNSIGNED,
     Expression,
+    clamped,
     compared,
     kind_of,
 )
@@ -307,7 +308,7 @@ def select_and_scatter(b: Builder, op: Operation) -> Sequence[Value]:
             first = Expression(b, position(b, d)) * strides[d]
             place = first + Expression(b, position(b, rank + d)) - low[d]
             inside = inside & _within(place, n)
-            at.append(_clamped(place, n).value)
+            at.append(clamped(place, n).value)
         new = extract(b, x, at)
         (kept,) = inlined(b, op, select, [best, new])
         old = Expression(b, noted)
@@ -330,7 +331,7 @@ def select_and_scatter(b: Builder, op: Operation) -> Sequence[Value]:
             along = Expression(b, position(b, d)) - tap + low[d]
             window = along.by("arith.divsi", strides[d])
             inside = inside & _within(window, n) & (window * strides[d]).equals(along)
-            at.append(_clamped(window, n).value)
+            at.append(clamped(window, n).value)
         here = _number(b, [position(b, d) for d in range(rank)], extents)
         is_own = Expression(b, extract(b, selected, at)).equals(here) & inside
         (made,) = inlined(b, op, combine, [total, extract(b, sources, at)])
@@ -343,10 +344,6 @@ def select_and_scatter(b: Builder, op: Operation) -> Sequence[Value]:
 
 def _within(place: Expression, extent: int) -> Expression:
     return place.by("arith.maxsi", 0).equals(place) & (place < extent)
-
-
-def _clamped(place: Expression, extent: int) -> Expression:
-    return place.by("arith.maxsi", 0).by("arith.minsi", extent - 1)
 
 
 def _number(b: Builder, at: Sequence[Value], extents: Sequence[int]) -> Expression:

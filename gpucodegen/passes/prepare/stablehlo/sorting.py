@@ -20,6 +20,7 @@ from gpucodegen.passes.prepare.stablehlo.elementwise import ordered
 from gpucodegen.passes.prepare.stablehlo.expressions import (
     FLOAT,
     Expression,
+    clamped,
     converted,
     kind_of,
 )
@@ -269,7 +270,7 @@ def by_merging(
                 is_new = here.equals(begin)
                 i, j = begin.where(is_new, i), middle.where(is_new, j)
                 xs, ys = (
-                    [extract(b, v, at(p.by("arith.minsi", n - 1).value)) for v in held]
+                    [extract(b, v, at(clamped(p, n).value)) for v in held]
                     for p in (i, j)
                 )
                 # Ties take the left run: the sort is stable.
