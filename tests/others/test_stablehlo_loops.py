@@ -204,3 +204,21 @@ def test_sums_by_key_are_parallel() -> None:
     keys = np.arange(512, dtype="i4")[:, None] % 9
     found = gcg.compile(SUMS, target="sim").main(keys, np.ones(512, "f4"))
     np.testing.assert_array_equal(found, np.bincount(keys[:, 0])[:8])
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_parts_of_a_concatenation_are_computed_in_place(target: str):
+    """A roll is two slices and their concatenation: one loop nest for each slice."""
+    text = """func.func @main(%x: tensor<8x9xf32>) -> tensor<8x9xf32> {
+      %a = stablehlo.slice %x [3:8, 0:9] : (tensor<8x9xf32>) -> tensor<5x9xf32>
+      %b = stablehlo.slice %x [0:3, 0:9] : (tensor<8x9xf32>) -> tensor<3x9xf32>
+      %n = stablehlo.negate %b : tensor<3x9xf32>
+      %y = stablehlo.concatenate %a, %n, dim = 0
+        : (tensor<5x9xf32>, tensor<3x9xf32>) -> tensor<8x9xf32>
+      return %y : tensor<8x9xf32>
+    }"""
+    x = np.arange(72, dtype="f4").reshape(8, 9)
+    program = gcg.compile(text, target=target)
+    np.testing.assert_array_equal(program.main(x), np.concatenate([x[3:], -x[:3]]))
+    allocations = program.source("main").count("rt.alloc(")
+    assert allocations == 1, "only the result is stored"

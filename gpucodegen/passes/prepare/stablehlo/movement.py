@@ -17,10 +17,13 @@ from gpucodegen.ir.types import I64, INDEX, TensorType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.stablehlo.expressions import converted
 from gpucodegen.passes.prepare.stablehlo.forms import (
+    PARALLEL,
     Rule,
     dims,
+    empty,
     extract,
     filled,
+    generic,
     mapped,
     position,
     scalar,
@@ -118,9 +121,27 @@ def reverse(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def concatenate(b: Builder, op: Operation) -> Sequence[Value]:
-    (dimension,) = numbers(op, "dimension")
-    attributes = {"dim": IntegerAttr(dimension, I64)}
-    return b.add("tensor.concat", op.operands, [op.result.type], attributes)
+    (d,) = numbers(op, "dimension")
+    return joined(b, op, d)
+
+
+def joined(b: Builder, op: Operation, d: int) -> Sequence[Value]:
+    """A concatenation, each part of which is written by the operation computing it."""
+    ty, extents = op.result.type, shape(op.result)
+    if len(extents) == 1 and extents[0] == len(op.operands):
+        # Coordinates, which may become scalars.
+        return b.add("tensor.concat", op.operands, [ty], {"dim": IntegerAttr(d, I64)})
+    made, first = empty(b, ty), 0
+    steps, whole = (1,) * len(extents), [dims(range(len(extents)))] * 2
+    for part in op.operands:
+        starts = [first if e == d else 0 for e in range(len(extents))]
+        first += shape(part)[d]
+        if all(shape(part)):
+            into = extracted(b, made, starts, shape(part), steps)
+            kinds = [PARALLEL] * len(extents)
+            (put,) = generic(b, [part], [into], whole, kinds, lambda _, e: e[:1])
+            made = inserted(b, put, made, starts, steps)
+    return [made]
 
 
 # -- reshapes --------------------------------------------------------------------------
