@@ -222,3 +222,21 @@ def test_parts_of_a_concatenation_are_computed_in_place(target: str):
     np.testing.assert_array_equal(program.main(x), np.concatenate([x[3:], -x[:3]]))
     allocations = program.source("main").count("rt.alloc(")
     assert allocations == 1, "only the result is stored"
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_a_roll_is_read_where_it_is_needed(target: str):
+    text = """func.func @main(%x: tensor<8x9xf32>) -> tensor<8x9xf32> {
+      %a = stablehlo.slice %x [0:8, 7:9] : (tensor<8x9xf32>) -> tensor<8x2xf32>
+      %b = stablehlo.slice %x [0:8, 0:7] : (tensor<8x9xf32>) -> tensor<8x7xf32>
+      %r = stablehlo.concatenate %a, %b, dim = 1
+        : (tensor<8x2xf32>, tensor<8x7xf32>) -> tensor<8x9xf32>
+      %s = stablehlo.multiply %r, %r : tensor<8x9xf32>
+      %y = stablehlo.subtract %s, %r : tensor<8x9xf32>
+      return %y : tensor<8x9xf32>
+    }"""
+    x = np.arange(72, dtype="f4").reshape(8, 9)
+    program = gcg.compile(text, target=target)
+    r = np.roll(x, 2, 1)
+    np.testing.assert_array_equal(program.main(x), r * r - r)
+    assert program.source("main").count("rt.launch(") == 1

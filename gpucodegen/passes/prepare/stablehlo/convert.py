@@ -206,9 +206,10 @@ _RETURN = "stablehlo.return"
 
 @dataclass(slots=True)
 class _Converter:
-    """``values``: the replacements of results."""
+    """``values``: the replacements of results; ``slices``, by their replacements."""
 
     rules: dict[str, Rule]
+    slices: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
     values: dict[Value, Value] = field(default_factory=dict[Value, Value])
 
     def rewrite(self, op: Operation) -> Sequence[Operation] | None:
@@ -218,7 +219,12 @@ class _Converter:
             return [op]
         check(op, STABLEHLO)
         b = Builder(op.location)
-        made = self.rules[op.name](b, op)
+        roll = None
+        if op.name == "stablehlo.concatenate":
+            roll = movement.roll_of(op, self.slices)
+        made = [movement.rolled(b, roll)] if roll else self.rules[op.name](b, op)
+        if op.name == "stablehlo.slice":
+            self.slices[made[0]] = op
         self.values.update(zip(op.results, made, strict=True))
         return b.operations
 

@@ -6,7 +6,8 @@ that reads its operand through an index map.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 
 from gpucodegen.dialects.linalg.named_definitions import numbers
@@ -15,6 +16,7 @@ from gpucodegen.ir.attributes import ArrayAttr, Attribute, DenseArrayAttr, Integ
 from gpucodegen.ir.operation import Operation, Value, segment_counts, single_block
 from gpucodegen.ir.types import I64, INDEX, TensorType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.prepare.stablehlo.expressions import converted
 from gpucodegen.passes.prepare.stablehlo.forms import (
     PARALLEL,
@@ -142,6 +144,55 @@ def joined(b: Builder, op: Operation, d: int) -> Sequence[Value]:
             (put,) = generic(b, [part], [into], whole, kinds, lambda _, e: e[:1])
             made = inserted(b, put, made, starts, steps)
     return [made]
+
+
+@dataclass(frozen=True, slots=True)
+class Roll:
+    """Element i along a dimension is ``x[(first + i) mod n]``."""
+
+    x: Value
+    dimension: int
+    first: int
+
+
+def roll_of(op: Operation, slices: Mapping[Value, Operation]) -> Roll | None:
+    """The rotation that a concatenation of both parts of one tensor is.
+
+    ``slices``: operations that made the operands.
+    """
+    parts = [slices[v] for v in op.operands if v in slices]
+    if len(op.operands) != 2 or len(parts) != 2:
+        return None
+    (d,) = numbers(op, "dimension")
+    x, extents = parts[0].operands[0], shape(op.result)
+    starts, ends = (
+        [numbers(part, name) for part in parts]
+        for name in ("start_indices", "limit_indices")
+    )
+    first = starts[0][d]
+    of_x = [(*extents[:d], n, *extents[d + 1 :]) for n in (extents[d], first)]
+    begin = [tuple(n if e == d else 0 for e in range(len(extents))) for n in (first, 0)]
+    is_roll = (
+        all(part.operands[0] is x for part in parts)
+        and shape(x) == extents
+        and [*map(tuple, starts)] == begin
+        and [*map(tuple, ends)] == of_x
+        and all(n == 1 for part in parts for n in numbers(part, "strides"))
+    )
+    return Roll(x, d, first) if is_roll else None
+
+
+def rolled(b: Builder, roll: Roll) -> Value:
+    """Reads of one tensor, which move into the operations that read the result."""
+    extents = shape(roll.x)
+
+    def body(inner: Builder, _: Sequence[Value]) -> Sequence[Value]:
+        at = [position(inner, d) for d in range(len(extents))]
+        place = Index.of(at[roll.dimension]) + roll.first
+        at[roll.dimension] = inner.index(place % extents[roll.dimension])
+        return [extract(inner, roll.x, at)]
+
+    return mapped(b, [], [], roll.x.type, body)
 
 
 # -- reshapes --------------------------------------------------------------------------
