@@ -240,3 +240,30 @@ def test_a_roll_is_read_where_it_is_needed(target: str):
     r = np.roll(x, 2, 1)
     np.testing.assert_array_equal(program.main(x), r * r - r)
     assert program.source("main").count("rt.launch(") == 1
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_a_single_update_outside_is_skipped_without_a_branch(target: str):
+    """As ``x.at[i].add(y)`` prints it; each row of the window is checked alone."""
+    text = """func.func @main(
+        %x: tensor<4x3xf32>, %i: tensor<1xi32>, %y: tensor<2x3xf32>
+      ) -> tensor<4x3xf32> {
+      %r = "stablehlo.scatter"(%x, %i, %y) <{scatter_dimension_numbers =
+          #stablehlo.scatter<update_window_dims = [0, 1],
+          scatter_dims_to_operand_dims = [0]>}> ({
+        ^bb0(%old: tensor<f32>, %new: tensor<f32>):
+          %s = stablehlo.add %old, %new : tensor<f32>
+          stablehlo.return %s : tensor<f32>
+        }) : (tensor<4x3xf32>, tensor<1xi32>, tensor<2x3xf32>) -> tensor<4x3xf32>
+      return %r : tensor<4x3xf32>
+    }"""
+    x, y = np.arange(12, dtype="f4").reshape(4, 3), np.ones((2, 3), "f4")
+    y[1] = 5
+    program = gcg.compile(text, target=target)
+    for start in (0, 2, 3, 4, -1, -7):
+        want = x.copy()
+        for n in (0, 1):
+            if 0 <= start + n < 4:
+                want[start + n] += y[n]
+        got = program.main(x, np.array([start], "i4"), y)
+        np.testing.assert_array_equal(got, want)

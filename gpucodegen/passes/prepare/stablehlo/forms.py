@@ -191,14 +191,30 @@ def where(
     """The tensors after ``body`` where all conditions hold, else unchanged."""
     if not conditions:
         return body(b, held)
-    condition, *others = conditions
-    for other in others:
-        (condition,) = b.add("arith.andi", (condition, other), [I1])
+    condition = _all_of(b, conditions)
     then, other = Builder(b.location), Builder(b.location)
     then.add("scf.yield", body(then, held))
     other.add("scf.yield", held)
     regions = [single_block(branch.operations) for branch in (then, other)]
     return b.add("scf.if", (condition,), [v.type for v in held], {}, regions)
+
+
+def selected(
+    b: Builder, conditions: Sequence[Value], xs: Sequence[Value], ys: Sequence[Value]
+) -> list[Value]:
+    """The first scalars where all conditions hold, else the second ones."""
+    condition = _all_of(b, conditions)
+    return [
+        b.add("arith.select", (condition, x, y), [x.type])[0]
+        for x, y in zip(xs, ys, strict=True)
+    ]
+
+
+def _all_of(b: Builder, conditions: Sequence[Value]) -> Value:
+    condition, *others = conditions
+    for other in others:
+        (condition,) = b.add("arith.andi", (condition, other), [I1])
+    return condition
 
 
 def chosen(b: Builder, condition: Value, x: Value, y: Value) -> Value:

@@ -36,6 +36,7 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
     nest,
     position,
     scalar,
+    selected,
     shape,
     tensor,
     where,
@@ -188,18 +189,25 @@ class _Numbers:
 def scatter(b: Builder, op: Operation) -> Sequence[Value]:
     """Updates in order; those with a position out of bounds are skipped.
 
-    Positions are read once for each window, whose elements are looped over inside.
+    Positions are read once for each window, whose elements are looped over inside.  A
+    single window that is inside or outside as a whole writes the old elements back
+    where it is skipped: a branch would copy whole tensors, and end a kernel.
     """
     count = len(op.operands) // 2
     operands, updates = op.operands[:count], op.operands[count + 1 :]
     extents, sizes = shape(operands[0]), shape(updates[0])
     numbers = _Numbers.of(op)
     window = dict(zip(numbers.own, numbers.windows, strict=True))
+    thin = all(d not in window or sizes[window[d]] == 1 for d in numbers.starts)
+    is_single = thin and all(sizes[d] == 1 for d in numbers.lists)
 
     def walk(
         b: Builder, lists: Sequence[Value], held: Sequence[Value]
     ) -> Sequence[Value]:
         starts, inside = _starts(b, op, numbers, window, lists)
+        if is_single:
+            for d in numbers.starts:
+                starts[d] = _inside(b, starts[d], extents[d])
 
         def one(
             b: Builder, offsets: Sequence[Value], held: Sequence[Value]
@@ -230,6 +238,8 @@ def scatter(b: Builder, op: Operation) -> Sequence[Value]:
                 first = len(b.operations)  # StableHLO leaves the order of updates open
                 made = inlined(b, op, op.body, [*elements, *new])
                 b.operations[first:] = map(reassociable, b.operations[first:])
+                if is_single and inside:
+                    made = selected(b, inside, made, elements)
                 return with_elements(b, made, held, places)
 
             return where(b, fits, held, put)
@@ -237,9 +247,13 @@ def scatter(b: Builder, op: Operation) -> Sequence[Value]:
         def all_(b: Builder, held: Sequence[Value]) -> Sequence[Value]:
             return nest(b, [sizes[d] for d in numbers.windows], held, one)
 
-        return where(b, inside, held, all_)
+        return where(b, [] if is_single else inside, held, all_)
 
     return nest(b, [sizes[d] for d in numbers.lists], operands, walk)
+
+
+def _inside(b: Builder, start: Value | None, extent: int) -> Value | None:
+    return start and clamped(Expression(b, start), extent).value
 
 
 def _starts(
