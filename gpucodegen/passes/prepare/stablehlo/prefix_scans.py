@@ -18,7 +18,7 @@ from gpucodegen.ir.affine import Const, Dim
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import element_type
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.indexing import Index, IndexLike
+from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.prepare.stablehlo.forms import (
     empty,
     extract,
@@ -144,7 +144,7 @@ def _chunk(n: int, others: int) -> int:
     return min(128, 1 << (isqrt(n).bit_length() - 1))
 
 
-def _within(begin: Index, chunk: int, n: int) -> list[IndexLike]:
+def _within(begin: Index, chunk: int, n: int) -> list[int | Index]:
     """Bounds of positions in a chunk; the last chunk may be shorter."""
     if begin.constant is not None or n % chunk == 0:
         return [chunk]
