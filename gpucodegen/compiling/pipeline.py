@@ -113,18 +113,20 @@ class Request:
     arch: str = ""
 
 
-def text_of_others(handled: Iterable[str] = ()) -> Sequence[ModulePass]:
+def text_of_others(
+    handled: Iterable[str] = (), *, on_cpu: bool = False
+) -> Sequence[ModulePass]:
     """Passes that convert StableHLO and TOSA to linalg on tensors.
 
     ``handled``: operations and functions that the caller runs; without any, those of
-    unknown dialects that only annotate are dropped.
+    unknown dialects that only annotate are dropped. ``on_cpu``: for a CPU.
     """
-    known = [StablehloToLinalg(), TosaToLinalg()]
+    known = [StablehloToLinalg(on_cpu), TosaToLinalg()]
     return known if tuple(handled) else [DropAnnotations(), *known]
 
 
 def _others(r: Request) -> Sequence[ModulePass]:
-    return text_of_others(r.handled)
+    return text_of_others(r.handled, on_cpu=not r.runs_launches)
 
 
 def _calls(r: Request) -> Sequence[ModulePass]:

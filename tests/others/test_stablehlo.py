@@ -390,11 +390,11 @@ def test_scatters_leave_out_places_outside():
 
 
 def test_lapack_without_scipy_is_refused_at_its_place(monkeypatch: pytest.MonkeyPatch):
-    text = """func.func @main(%x: tensor<2x2xf32>) -> tensor<2x2xf32> {
-      %y = stablehlo.cholesky %x, lower = true : tensor<2x2xf32>
-      return %y : tensor<2x2xf32>
+    text = """func.func @main(%x: tensor<40x40xf32>) -> tensor<40x40xf32> {
+      %y = stablehlo.cholesky %x, lower = true : tensor<40x40xf32>
+      return %y : tensor<40x40xf32>
     }"""
     monkeypatch.setitem(sys.modules, "scipy.linalg", None)
     program = gcg.compile(text, target="interp")
     with pytest.raises(errors.UnsupportedOperation, match=r":2:.*Install scipy"):
-        program.main(np.eye(2, dtype="f4"))
+        program.main(np.eye(40, dtype="f4"))

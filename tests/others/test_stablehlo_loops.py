@@ -204,3 +204,66 @@ def test_sums_by_key_are_parallel() -> None:
     keys = np.arange(512, dtype="i4")[:, None] % 9
     found = gcg.compile(SUMS, target="sim").main(keys, np.ones(512, "f4"))
     np.testing.assert_array_equal(found, np.bincount(keys[:, 0])[:8])
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_parts_of_a_concatenation_are_computed_in_place(target: str):
+    """A roll is two slices and their concatenation: one loop nest for each slice."""
+    text = """func.func @main(%x: tensor<8x9xf32>) -> tensor<8x9xf32> {
+      %a = stablehlo.slice %x [3:8, 0:9] : (tensor<8x9xf32>) -> tensor<5x9xf32>
+      %b = stablehlo.slice %x [0:3, 0:9] : (tensor<8x9xf32>) -> tensor<3x9xf32>
+      %n = stablehlo.negate %b : tensor<3x9xf32>
+      %y = stablehlo.concatenate %a, %n, dim = 0
+        : (tensor<5x9xf32>, tensor<3x9xf32>) -> tensor<8x9xf32>
+      return %y : tensor<8x9xf32>
+    }"""
+    x = np.arange(72, dtype="f4").reshape(8, 9)
+    program = gcg.compile(text, target=target)
+    np.testing.assert_array_equal(program.main(x), np.concatenate([x[3:], -x[:3]]))
+    allocations = program.source("main").count("rt.alloc(")
+    assert allocations == 1, "only the result is stored"
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_a_roll_is_read_where_it_is_needed(target: str):
+    text = """func.func @main(%x: tensor<8x9xf32>) -> tensor<8x9xf32> {
+      %a = stablehlo.slice %x [0:8, 7:9] : (tensor<8x9xf32>) -> tensor<8x2xf32>
+      %b = stablehlo.slice %x [0:8, 0:7] : (tensor<8x9xf32>) -> tensor<8x7xf32>
+      %r = stablehlo.concatenate %a, %b, dim = 1
+        : (tensor<8x2xf32>, tensor<8x7xf32>) -> tensor<8x9xf32>
+      %s = stablehlo.multiply %r, %r : tensor<8x9xf32>
+      %y = stablehlo.subtract %s, %r : tensor<8x9xf32>
+      return %y : tensor<8x9xf32>
+    }"""
+    x = np.arange(72, dtype="f4").reshape(8, 9)
+    program = gcg.compile(text, target=target)
+    r = np.roll(x, 2, 1)
+    np.testing.assert_array_equal(program.main(x), r * r - r)
+    assert program.source("main").count("rt.launch(") == 1
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_a_single_update_outside_is_skipped_without_a_branch(target: str):
+    """As ``x.at[i].add(y)`` prints it; each row of the window is checked alone."""
+    text = """func.func @main(
+        %x: tensor<4x3xf32>, %i: tensor<1xi32>, %y: tensor<2x3xf32>
+      ) -> tensor<4x3xf32> {
+      %r = "stablehlo.scatter"(%x, %i, %y) <{scatter_dimension_numbers =
+          #stablehlo.scatter<update_window_dims = [0, 1],
+          scatter_dims_to_operand_dims = [0]>}> ({
+        ^bb0(%old: tensor<f32>, %new: tensor<f32>):
+          %s = stablehlo.add %old, %new : tensor<f32>
+          stablehlo.return %s : tensor<f32>
+        }) : (tensor<4x3xf32>, tensor<1xi32>, tensor<2x3xf32>) -> tensor<4x3xf32>
+      return %r : tensor<4x3xf32>
+    }"""
+    x, y = np.arange(12, dtype="f4").reshape(4, 3), np.ones((2, 3), "f4")
+    y[1] = 5
+    program = gcg.compile(text, target=target)
+    for start in (0, 2, 3, 4, -1, -7):
+        want = x.copy()
+        for n in (0, 1):
+            if 0 <= start + n < 4:
+                want[start + n] += y[n]
+        got = program.main(x, np.array([start], "i4"), y)
+        np.testing.assert_array_equal(got, want)

@@ -334,6 +334,7 @@ class _Fuser:
         is_copy = len(producer.body.operations) == 1 or _is_widening(producer)
         alone = self.readers.get(producer.result, set()) <= {original}
         is_free = is_copy or _is_position(consumer, producer)
+        is_free = is_free or _is_read(consumer, producer)
         if not is_free and not (alone and _takes_work(consumer, producer)):
             return None
         merged = _merged(consumer, at, producer)
@@ -366,6 +367,20 @@ def _is_elementwise(op: Operation) -> bool:
 def _is_position(consumer: Operation, producer: Operation) -> bool:
     """Whether the producer reads nothing, and the consumer is no product."""
     return not linalg.Structured(producer).inputs and len(consumer.results) > 1
+
+
+def _is_read(consumer: Operation, producer: Operation) -> bool:
+    """Whether the producer reads an element at an affine place, for a parallel loop."""
+    names = [op.name for op in producer.body.operations]
+    kinds = linalg.Structured(consumer).iterator_types
+    return (
+        set(kinds) <= {"parallel"}
+        and names.count("tensor.extract") == 1
+        and {*names} <= _READS
+    )
+
+
+_READS = {"linalg.index", "affine.apply", "tensor.extract", "linalg.yield"}
 
 
 def _takes_work(consumer: Operation, producer: Operation) -> bool:

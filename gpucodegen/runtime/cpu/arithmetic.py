@@ -173,7 +173,12 @@ def _made(call: str, result: str = "") -> Operation:
 
 def _kind(number: Any) -> str:
     """The element type of a number; Python's own are indices and wide floats."""
-    return _KINDS[str(np.asarray(number).dtype)]
+    return _kind_of(np.asarray(number).dtype)
+
+
+@cache
+def _kind_of(dtype: np.dtype[Any]) -> str:
+    return _KINDS[str(dtype)]
 
 
 @cache

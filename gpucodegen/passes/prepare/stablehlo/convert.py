@@ -22,10 +22,11 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.inline import without_calls
 from gpucodegen.passes.prepare.stablehlo import (
     elementwise,
-    gather_scatter_sort,
+    gather_scatter,
     library_calls,
     movement,
     reductions,
+    sorting,
 )
 from gpucodegen.passes.prepare.stablehlo.forms import (
     STABLEHLO,
@@ -183,14 +184,20 @@ RULES: dict[str, Rule] = {
     **movement.MOVEMENT_RULES,
     **reductions.CONTRACTION_RULES,
     **reductions.REDUCTION_RULES,
-    **gather_scatter_sort.GATHER_RULES,
-    **gather_scatter_sort.SCATTER_RULES,
-    **gather_scatter_sort.SELECT_AND_SCATTER_RULES,
-    **gather_scatter_sort.SORTING_RULES,
-    **library_calls.LIBRARY_RULES,
+    **gather_scatter.GATHER_RULES,
+    **gather_scatter.SCATTER_RULES,
+    **gather_scatter.SELECT_AND_SCATTER_RULES,
+    **sorting.sorting_rules(sorting.by_network),
+    **library_calls.library_rules(on_cpu=False),
     **CONTROL_RULES,
 }
 """Every operation that has a meaning in linalg."""
+CPU_RULES = {
+    **RULES,
+    **sorting.sorting_rules(sorting.by_merging),
+    **library_calls.library_rules(on_cpu=True),
+}
+"""The same with less work where it need not be parallel."""
 
 _DIALECTS = ("stablehlo", "chlo")
 _RETURN = "stablehlo.return"
@@ -199,8 +206,10 @@ _RETURN = "stablehlo.return"
 
 @dataclass(slots=True)
 class _Converter:
-    """``values``: the replacements of results."""
+    """``values``: the replacements of results; ``slices``, by their replacements."""
 
+    rules: dict[str, Rule]
+    slices: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
     values: dict[Value, Value] = field(default_factory=dict[Value, Value])
 
     def rewrite(self, op: Operation) -> Sequence[Operation] | None:
@@ -210,7 +219,12 @@ class _Converter:
             return [op]
         check(op, STABLEHLO)
         b = Builder(op.location)
-        made = RULES[op.name](b, op)
+        roll = None
+        if op.name == "stablehlo.concatenate":
+            roll = movement.roll_of(op, self.slices)
+        made = [movement.rolled(b, roll)] if roll else self.rules[op.name](b, op)
+        if op.name == "stablehlo.slice":
+            self.slices[made[0]] = op
         self.values.update(zip(op.results, made, strict=True))
         return b.operations
 
@@ -257,10 +271,13 @@ class StablehloToLinalg(ModulePass):
     >>> made = StablehloToLinalg().apply(module).functions["main"].body.operations
     >>> [op.name for op in made if op.dialect == "linalg"]
     ['linalg.fill', 'linalg.generic']
+
+    ``on_cpu``: sorts merge, and factorizations of small matrices are loops.
     """
 
     name: ClassVar[str] = "stablehlo-to-linalg"
     looks_for: ClassVar[frozenset[str]] = frozenset(_DIALECTS)
+    on_cpu: bool = False
 
     def apply(self, module: Module) -> Module:
         """Rewrite all operations; those without a rule are refused by name."""
@@ -270,6 +287,7 @@ class StablehloToLinalg(ModulePass):
         for op in found:
             if op.name not in RULES and op.name != _RETURN:
                 raise _unknown(op)
+        rules = CPU_RULES if self.on_cpu else RULES
         inner = without_calls_in_reducers(module)
-        (root,) = rewrite_bottom_up(inner.operation, _Converter().rewrite)
+        (root,) = rewrite_bottom_up(inner.operation, _Converter(rules).rewrite)
         return Module(without_signs(root))

@@ -297,3 +297,8 @@ class Expression:
         for coefficient in coefficients[1:]:
             total = total * self + coefficient
         return total
+
+
+def clamped(place: Expression, extent: int) -> Expression:
+    """An index between 0 and the last one of a dimension."""
+    return place.by("arith.maxsi", 0).by("arith.minsi", extent - 1)

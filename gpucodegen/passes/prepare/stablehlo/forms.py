@@ -23,8 +23,22 @@ from gpucodegen.ir.attributes import (
     StringAttr,
     number,
 )
-from gpucodegen.ir.operation import OPERAND_SEGMENTS, Operation, Value, segment_sizes
-from gpucodegen.ir.types import I64, INDEX, FloatType, TensorType, Type, element_type
+from gpucodegen.ir.operation import (
+    OPERAND_SEGMENTS,
+    Operation,
+    Value,
+    segment_sizes,
+    single_block,
+)
+from gpucodegen.ir.types import (
+    I1,
+    I64,
+    INDEX,
+    FloatType,
+    TensorType,
+    Type,
+    element_type,
+)
 from gpucodegen.passes.framework.builder import Builder
 
 Rule = Callable[[Builder, Operation], Sequence[Value]]
@@ -136,6 +150,71 @@ def mapped(
     memory = empty(b, ty)
     (result,) = generic(b, inputs, [memory], [*maps, own], [PARALLEL] * rank, body)
     return result
+
+
+Step = Callable[[Builder, Sequence[Value], Sequence[Value]], Sequence[Value]]
+"""Indices and tensors to the tensors after one iteration."""
+
+
+def nest(
+    b: Builder,
+    extents: Sequence[int],
+    held: Sequence[Value],
+    body: Step,
+    indices: Sequence[Value] = (),
+) -> Sequence[Value]:
+    """A loop for each extent, all of which carry the tensors."""
+    if len(indices) == len(extents):
+        return body(b, indices, held)
+
+    def inside(inner: Builder, index: Value, held: Sequence[Value]) -> Sequence[Value]:
+        return nest(inner, extents, held, body, [*indices, index])
+
+    return b.carried_loop(0, extents[len(indices)], held, inside)
+
+
+def with_elements(
+    b: Builder, values: Sequence[Value], tensors: Sequence[Value], at: Sequence[Value]
+) -> list[Value]:
+    return [
+        b.add("tensor.insert", (v, t, *at), [t.type])[0]
+        for v, t in zip(values, tensors, strict=True)
+    ]
+
+
+def where(
+    b: Builder,
+    conditions: Sequence[Value],
+    held: Sequence[Value],
+    body: Callable[[Builder, Sequence[Value]], Sequence[Value]],
+) -> Sequence[Value]:
+    """The tensors after ``body`` where all conditions hold, else unchanged."""
+    if not conditions:
+        return body(b, held)
+    condition = _all_of(b, conditions)
+    then, other = Builder(b.location), Builder(b.location)
+    then.add("scf.yield", body(then, held))
+    other.add("scf.yield", held)
+    regions = [single_block(branch.operations) for branch in (then, other)]
+    return b.add("scf.if", (condition,), [v.type for v in held], {}, regions)
+
+
+def selected(
+    b: Builder, conditions: Sequence[Value], xs: Sequence[Value], ys: Sequence[Value]
+) -> list[Value]:
+    """The first scalars where all conditions hold, else the second ones."""
+    condition = _all_of(b, conditions)
+    return [
+        b.add("arith.select", (condition, x, y), [x.type])[0]
+        for x, y in zip(xs, ys, strict=True)
+    ]
+
+
+def _all_of(b: Builder, conditions: Sequence[Value]) -> Value:
+    condition, *others = conditions
+    for other in others:
+        (condition,) = b.add("arith.andi", (condition, other), [I1])
+    return condition
 
 
 def chosen(b: Builder, condition: Value, x: Value, y: Value) -> Value:

@@ -1,12 +1,14 @@
 """StableHLO Fourier transforms, factorizations and calls of LAPACK.
 
-They become calls of `gpucodegen.library.transforms`, which run on the host: operands on
-a GPU are copied there, and the results back.
+Factorizations of small matrices become loops.  The others become calls of
+`gpucodegen.library.transforms`, which run on the host: operands on a GPU are copied
+there, and the results back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from gpucodegen.dialects.linalg.named_definitions import numbers
 from gpucodegen.dialects.stablehlo.syntax import word
@@ -22,6 +24,7 @@ from gpucodegen.library.transforms import lapack_name
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.outside_calls import outside
 from gpucodegen.passes.prepare.stablehlo.forms import Rule, refusal, shape
+from gpucodegen.passes.prepare.stablehlo.small_matrices import as_loops
 
 LETTERS = {"f32": "s", "f64": "d", "complex<f32>": "c", "complex<f64>": "z"}
 """LAPACK's letter for each element type."""
@@ -52,12 +55,13 @@ def fft(b: Builder, op: Operation) -> Sequence[Value]:
     return called(b, op, "fft.transform", given)
 
 
-def cholesky(b: Builder, op: Operation) -> Sequence[Value]:
+def cholesky(b: Builder, op: Operation, *, on_cpu: bool) -> Sequence[Value]:
     """The factor of a positive definite matrix; the other triangle is the operand's."""
-    return _lapack(b, op, "potrf", {"uplo": "L" if op.integer("lower") else "U"})
+    options = {"uplo": "L" if op.integer("lower") else "U"}
+    return _lapack(b, op, "potrf", options, on_cpu=on_cpu)
 
 
-def triangular_solve(b: Builder, op: Operation) -> Sequence[Value]:
+def triangular_solve(b: Builder, op: Operation, *, on_cpu: bool) -> Sequence[Value]:
     """``op(a) x = b``, or ``x op(a) = b``."""
     turned = word(op.attributes.get("transpose_a"))
     options = {
@@ -66,20 +70,23 @@ def triangular_solve(b: Builder, op: Operation) -> Sequence[Value]:
         "diag": "U" if op.integer("unit_diagonal") else "N",
         "trans_x": {"TRANSPOSE": "T", "ADJOINT": "C"}.get(turned, "N"),
     }
-    return _lapack(b, op, "trsm", options)
+    return _lapack(b, op, "trsm", options, on_cpu=on_cpu)
 
 
 def _lapack(
-    b: Builder, op: Operation, routine: str, options: Mapping[str, str]
+    b: Builder, op: Operation, routine: str, options: Mapping[str, str], *, on_cpu: bool
 ) -> Sequence[Value]:
     element = str(element_type(op.operands[0].type))
     if element not in LETTERS:
         raise refusal(op, "Use f32 or f64", element)
+    made = as_loops(b, op, routine, options, on_cpu=on_cpu)
+    if made is not None:
+        return made
     given = {name: IntegerAttr(ord(text), I64) for name, text in options.items()}
     return called(b, op, f"lapack.{LETTERS[element]}{routine}", given)
 
 
-def custom_call(b: Builder, op: Operation) -> Sequence[Value]:
+def custom_call(b: Builder, op: Operation, *, on_cpu: bool) -> Sequence[Value]:
     """A call of LAPACK, with the options of its configuration."""
     target = op.string("call_target_name")
     if target in UNCHANGED and [v.type for v in op.operands] == [op.result.type]:
@@ -96,6 +103,10 @@ def custom_call(b: Builder, op: Operation) -> Sequence[Value]:
         for name, value in entries.items()
         if isinstance(value, IntegerAttr)
     }
+    options = {name: chr(int(value.value)) for name, value in given.items()}
+    made = as_loops(b, op, routine[1:], options, on_cpu=on_cpu)
+    if made is not None:
+        return made
     if routine.endswith("gesdd"):
         left, right = (shape(op.results[n]) for n in (2, 3))
         given["left"], given["right"] = (
@@ -104,9 +115,10 @@ def custom_call(b: Builder, op: Operation) -> Sequence[Value]:
     return called(b, op, f"lapack.{routine}", given)
 
 
-LIBRARY_RULES: dict[str, Rule] = {
-    "stablehlo.fft": fft,
-    "stablehlo.cholesky": cholesky,
-    "stablehlo.triangular_solve": triangular_solve,
-    "stablehlo.custom_call": custom_call,
-}
+def library_rules(*, on_cpu: bool) -> dict[str, Rule]:
+    return {
+        "stablehlo.fft": fft,
+        "stablehlo.cholesky": partial(cholesky, on_cpu=on_cpu),
+        "stablehlo.triangular_solve": partial(triangular_solve, on_cpu=on_cpu),
+        "stablehlo.custom_call": partial(custom_call, on_cpu=on_cpu),
+    }

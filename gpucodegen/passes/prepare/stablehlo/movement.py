@@ -6,7 +6,8 @@ that reads its operand through an index map.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 
 from gpucodegen.dialects.linalg.named_definitions import numbers
@@ -15,12 +16,16 @@ from gpucodegen.ir.attributes import ArrayAttr, Attribute, DenseArrayAttr, Integ
 from gpucodegen.ir.operation import Operation, Value, segment_counts, single_block
 from gpucodegen.ir.types import I64, INDEX, TensorType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.prepare.stablehlo.expressions import converted
 from gpucodegen.passes.prepare.stablehlo.forms import (
+    PARALLEL,
     Rule,
     dims,
+    empty,
     extract,
     filled,
+    generic,
     mapped,
     position,
     scalar,
@@ -118,9 +123,76 @@ def reverse(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def concatenate(b: Builder, op: Operation) -> Sequence[Value]:
-    (dimension,) = numbers(op, "dimension")
-    attributes = {"dim": IntegerAttr(dimension, I64)}
-    return b.add("tensor.concat", op.operands, [op.result.type], attributes)
+    (d,) = numbers(op, "dimension")
+    return joined(b, op, d)
+
+
+def joined(b: Builder, op: Operation, d: int) -> Sequence[Value]:
+    """A concatenation, each part of which is written by the operation computing it."""
+    ty, extents = op.result.type, shape(op.result)
+    if len(extents) == 1 and extents[0] == len(op.operands):
+        # Coordinates, which may become scalars.
+        return b.add("tensor.concat", op.operands, [ty], {"dim": IntegerAttr(d, I64)})
+    made, first = empty(b, ty), 0
+    steps, whole = (1,) * len(extents), [dims(range(len(extents)))] * 2
+    for part in op.operands:
+        starts = [first if e == d else 0 for e in range(len(extents))]
+        first += shape(part)[d]
+        if all(shape(part)):
+            into = extracted(b, made, starts, shape(part), steps)
+            kinds = [PARALLEL] * len(extents)
+            (put,) = generic(b, [part], [into], whole, kinds, lambda _, e: e[:1])
+            made = inserted(b, put, made, starts, steps)
+    return [made]
+
+
+@dataclass(frozen=True, slots=True)
+class Roll:
+    """Element i along a dimension is ``x[(first + i) mod n]``."""
+
+    x: Value
+    dimension: int
+    first: int
+
+
+def roll_of(op: Operation, slices: Mapping[Value, Operation]) -> Roll | None:
+    """The rotation that a concatenation of both parts of one tensor is.
+
+    ``slices``: operations that made the operands.
+    """
+    parts = [slices[v] for v in op.operands if v in slices]
+    if len(op.operands) != 2 or len(parts) != 2:
+        return None
+    (d,) = numbers(op, "dimension")
+    x, extents = parts[0].operands[0], shape(op.result)
+    starts, ends = (
+        [numbers(part, name) for part in parts]
+        for name in ("start_indices", "limit_indices")
+    )
+    first = starts[0][d]
+    of_x = [(*extents[:d], n, *extents[d + 1 :]) for n in (extents[d], first)]
+    begin = [tuple(n if e == d else 0 for e in range(len(extents))) for n in (first, 0)]
+    is_roll = (
+        all(part.operands[0] is x for part in parts)
+        and shape(x) == extents
+        and [*map(tuple, starts)] == begin
+        and [*map(tuple, ends)] == of_x
+        and all(n == 1 for part in parts for n in numbers(part, "strides"))
+    )
+    return Roll(x, d, first) if is_roll else None
+
+
+def rolled(b: Builder, roll: Roll) -> Value:
+    """Reads of one tensor, which move into the operations that read the result."""
+    extents = shape(roll.x)
+
+    def body(inner: Builder, _: Sequence[Value]) -> Sequence[Value]:
+        at = [position(inner, d) for d in range(len(extents))]
+        place = Index.of(at[roll.dimension]) + roll.first
+        at[roll.dimension] = inner.index(place % extents[roll.dimension])
+        return [extract(inner, roll.x, at)]
+
+    return mapped(b, [], [], roll.x.type, body)
 
 
 # -- reshapes --------------------------------------------------------------------------
@@ -228,10 +300,13 @@ def _spread_out(
         max(0, min(n, (e - 1 - a) // s + 1) - first)
         for n, e, a, s, first in zip(shape(x), whole, low, steps, firsts, strict=True)
     ]
+    room = filled(b, number, ty)
+    if not all(counts):
+        return room
     kept = tensor(counts, ty.element)
     part = part_of(b, x, firsts, (1,) * len(firsts), kept)
     starts = [a + f * s for a, f, s in zip(low, firsts, steps, strict=True)]
-    return inserted(b, part, filled(b, number, ty), starts, steps)
+    return inserted(b, part, room, starts, steps)
 
 
 def extracted(

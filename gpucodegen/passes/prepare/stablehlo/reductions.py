@@ -441,9 +441,9 @@ def reduce_window(b: Builder, op: Operation) -> Sequence[Value]:
     )
     sides = numbers(op, "padding") or zeros
     is_plain = {*strides, *dilations, *gaps} == {1}
-    scanned = _scanned(shape(op.operands[0]), extents, sides) if is_plain else None
-    if scanned is not None:
-        return _scan(b, op, *scanned)
+    scan = _scan_of(shape(op.operands[0]), extents, sides) if is_plain else None
+    if scan is not None:
+        return _scan(b, op, *scan)
     room = sides[::2], sides[1::2], [gap - 1 for gap in gaps]
     inputs = [
         padded(b, x, start, *room)
@@ -468,7 +468,7 @@ def reduce_window(b: Builder, op: Operation) -> Sequence[Value]:
     return generic(b, [*inputs, told], outputs, maps, kinds, _combining(op, count))
 
 
-def _scanned(
+def _scan_of(
     extents: Sequence[int], windows: Sequence[int], sides: Sequence[int]
 ) -> tuple[int, bool] | None:
     """The dimension of a scan, and whether it begins at the end; None for others.
@@ -476,7 +476,7 @@ def _scanned(
     The window of each element holds all elements up to it, or all from it on, and
     padding: for n elements, windows of n, and n - 1 of padding on one side.
 
-    >>> _scanned((3, 8), (1, 8), (0, 0, 7, 0)), _scanned((3, 8), (1, 8), (0, 0, 0, 7))
+    >>> _scan_of((3, 8), (1, 8), (0, 0, 7, 0)), _scan_of((3, 8), (1, 8), (0, 0, 0, 7))
     ((1, False), (1, True))
     """
     (d, *others) = [d for d, n in enumerate(windows) if n != 1] or (None,)

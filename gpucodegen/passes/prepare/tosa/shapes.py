@@ -11,7 +11,6 @@ from math import inf, nan
 from gpucodegen.dialects.linalg.named_definitions import numbers
 from gpucodegen.dialects.stablehlo.syntax import enumeration
 from gpucodegen.ir.affine import Dim
-from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import (
     I1,
@@ -65,8 +64,7 @@ def _transpose(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def _concat(b: Builder, op: Operation) -> Sequence[Value]:
-    attributes = {"dim": IntegerAttr(op.integer("axis"), I64)}
-    return b.add("tensor.concat", op.operands, [op.result.type], attributes)
+    return movement.joined(b, op, op.integer("axis"))
 
 
 def _pad(b: Builder, op: Operation) -> Sequence[Value]:

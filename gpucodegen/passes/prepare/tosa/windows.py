@@ -40,6 +40,7 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
     filled,
     generic,
     mapped,
+    nest,
     position,
     refusal,
     scalar,
@@ -47,7 +48,6 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
     splat,
     tensor,
 )
-from gpucodegen.passes.prepare.stablehlo.gather_scatter_sort import nest
 from gpucodegen.passes.prepare.stablehlo.movement import padded, reshaped
 from gpucodegen.passes.prepare.stablehlo.reductions import multiply_add
 from gpucodegen.passes.prepare.tosa.elementwise import computed, ignores_nan, spread

@@ -1,13 +1,11 @@
-"""StableHLO gather, scatter, dynamic slices, select-and-scatter, sort and top-k.
+"""StableHLO gather, scatter, dynamic slices and select-and-scatter.
 
-Scatter combines elements one after the other.  Sort is a data-independent sorting
-network; all exchanges of a stage are independent, so a stage is one elementwise
-operation that runs in parallel.
+Scatter combines elements one after the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpucodegen.dialects.linalg.named_definitions import numbers
@@ -15,18 +13,15 @@ from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.dialects.stablehlo.syntax import listed, numbered
 from gpucodegen.ir.affine import Dim
 from gpucodegen.ir.attributes import Attribute, DenseArrayAttr
-from gpucodegen.ir.operation import Operation, Value, segment_counts, single_block
-from gpucodegen.ir.types import I1, I64, INDEX, Type, element_type
+from gpucodegen.ir.operation import Operation, Value, segment_counts
+from gpucodegen.ir.types import I1, I64, INDEX, element_type
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.prepare.linalg_to_affine import reassociable
-from gpucodegen.passes.prepare.stablehlo.elementwise import ordered
 from gpucodegen.passes.prepare.stablehlo.expressions import (
-    FLOAT,
     UNSIGNED,
     Expression,
+    clamped,
     compared,
-    converted,
     kind_of,
 )
 from gpucodegen.passes.prepare.stablehlo.forms import (
@@ -38,143 +33,17 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
     filled,
     generic,
     mapped,
+    nest,
     position,
     scalar,
+    selected,
     shape,
     tensor,
+    where,
+    with_elements,
 )
 from gpucodegen.passes.prepare.stablehlo.movement import part_of
 from gpucodegen.passes.prepare.stablehlo.reductions import inlined
-
-Less = Callable[[Builder, Sequence[Value], Sequence[Value]], Value]
-"""Whether the elements at one position sort before those at another one."""
-
-
-def sort(b: Builder, op: Operation) -> Sequence[Value]:
-    """Tensors along a dimension, in the order of a comparison of their elements."""
-    extents = shape(op.operands[0])
-    rank = len(extents)
-    given = numbers(op, "dimension")
-    dimension = (given[0] if given else rank - 1) % max(rank, 1)
-
-    def less(inner: Builder, xs: Sequence[Value], ys: Sequence[Value]) -> Value:
-        pairs = [v for pair in zip(xs, ys, strict=True) for v in pair]
-        return inlined(inner, op, op.body, pairs)[0]
-
-    if not op.integer("is_stable"):
-        return _sorted(b, op.operands, dimension, less)
-    first = _positions(b, extents, dimension, I64)
-    return _sorted(b, [*op.operands, first], dimension, _stable(less))[:-1]
-
-
-def top_k(b: Builder, op: Operation) -> Sequence[Value]:
-    """The largest elements of each row with their positions; ties by position."""
-    (x,) = op.operands
-    last = len(shape(x)) - 1
-    places = _positions(b, shape(x), last, element_type(op.results[1].type))
-
-    def larger(inner: Builder, xs: Sequence[Value], ys: Sequence[Value]) -> Value:
-        keys = [v[0] for v in (ys, xs)]
-        if kind_of(x.type) == FLOAT:
-            keys = [ordered(inner, key) for key in keys]
-        low, high = (Expression(inner, key) for key in keys)
-        return (low < high).value
-
-    made = _sorted(b, [x, places], last, _stable(larger))
-    starts, ones = (0,) * (last + 1), (1,) * (last + 1)
-    return [
-        part_of(b, v, starts, ones, result.type)
-        for v, result in zip(made, op.results, strict=True)
-    ]
-
-
-def _positions(b: Builder, extents: Sequence[int], d: int, element: Type) -> Value:
-    def here(inner: Builder, _: Sequence[Value]) -> Sequence[Value]:
-        (place,) = inner.add("arith.index_cast", (position(inner, d),), [I64])
-        return [converted(inner, place, element)]
-
-    return mapped(b, [], [], tensor(extents, element), here)
-
-
-def _stable(less: Less) -> Less:
-    """Ties are broken by the last number, the smaller one first."""
-
-    def total(inner: Builder, xs: Sequence[Value], ys: Sequence[Value]) -> Value:
-        # Stability: x, which was first, stays first unless y sorts before it.
-        turned = Expression(inner, ys[-1]) < Expression(inner, xs[-1])
-        pairs = [*zip(xs[:-1], ys[:-1], strict=True)]
-        ones = [_either(inner, turned, pair) for pair in pairs]
-        others = [_either(inner, turned, pair[::-1]) for pair in pairs]
-        before = Expression(inner, less(inner, ones, others))
-        return before.equals(turned).value
-
-    return total
-
-
-def _either(b: Builder, condition: Expression, pair: Sequence[Value]) -> Value:
-    return b.add("arith.select", (condition.value, *pair), [pair[0].type])[0]
-
-
-def _sorted(
-    b: Builder, tensors: Sequence[Value], dimension: int, less: Less
-) -> Sequence[Value]:
-    """Batcher's merge exchange (Knuth, The Art of Computer Programming 3, 5.2.2 M).
-
-    With ``2**t >= n``, stage (a, c), for ``c <= a < t``, compares the elements at i and
-    ``i + d`` for all i with ``i & p == r``.  There ``p = 2**(t-1-a)``; d is p and r is
-    0 in the first stage of an a, and ``d = 2**(t-c) - p``, ``r = p`` in the others.
-    """
-    extents = shape(tensors[0])
-    n = extents[dimension] if extents else 1
-    steps = max(n - 1, 0).bit_length()
-    rank = len(extents)
-    half = scalar(b, 1 << max(steps - 1, 0), INDEX)
-    types = [v.type for v in tensors]
-
-    def stage(
-        b: Builder, p: Value, r: Value, d: Value, held: Sequence[Value]
-    ) -> Sequence[Value]:
-        def body(inner: Builder, _: Sequence[Value]) -> Sequence[Value]:
-            at = [position(inner, e) for e in range(rank)]
-            i, by = (Expression(inner, v) for v in (at[dimension], d))
-            up, down = i + by, i - by
-            is_low = (i & Expression(inner, p)).equals(Expression(inner, r))
-            is_low = is_low.by("arith.andi", up < n)
-            is_high = (down & Expression(inner, p)).equals(Expression(inner, r))
-            is_high = is_high.by("arith.andi", (down < 0).equals(0))
-            early = down.where(is_high, i)
-            late = up.where(is_low, i)
-            places = [
-                [e if d_ != dimension else end.value for d_, e in enumerate(at)]
-                for end in (early, late)
-            ]
-            xs, ys = ([extract(inner, v, place) for v in held] for place in places)
-            swap = Expression(inner, less(inner, ys, xs))
-            # Low places get the early elements unless they are exchanged.
-            is_early = swap ^ is_low
-            pairs = zip(xs, ys, strict=True)
-            return [_either(inner, is_early, pair) for pair in pairs]
-
-        outputs = [empty(b, ty) for ty in types]
-        own = [[Dim(e) for e in range(rank)]] * len(types)
-        return generic(b, [], outputs, own, [PARALLEL] * rank, body)
-
-    def outer(b: Builder, a: Value, held: Sequence[Value]) -> Sequence[Value]:
-        (p,) = b.add("arith.shrui", (half, a), [INDEX])
-        zero = scalar(b, 0, INDEX)
-        held = stage(b, p, zero, p, held)
-
-        def inner(b: Builder, c: Value, held: Sequence[Value]) -> Sequence[Value]:
-            (q,) = b.add("arith.shrui", (half, c), [INDEX])
-            (d,) = b.add("arith.subi", (q, p), [INDEX])
-            return stage(b, p, p, d, held)
-
-        return b.carried_loop(0, Index.of(a), held, inner)
-
-    return b.carried_loop(0, steps, tensors, outer) if steps else tensors
-
-
-SORTING_RULES: dict[str, Rule] = {"stablehlo.sort": sort, "chlo.top_k": top_k}
 
 
 def place_of(b: Builder, value: Value) -> Value:
@@ -284,10 +153,6 @@ GATHER_RULES: dict[str, Rule] = {
 }
 
 
-Step = Callable[[Builder, Sequence[Value], Sequence[Value]], Sequence[Value]]
-"""Indices and tensors to the tensors after one iteration."""
-
-
 @dataclass(frozen=True, slots=True)
 class _Numbers:
     """The dimension numbers of a scatter.
@@ -324,18 +189,25 @@ class _Numbers:
 def scatter(b: Builder, op: Operation) -> Sequence[Value]:
     """Updates in order; those with a position out of bounds are skipped.
 
-    Positions are read once for each window, whose elements are looped over inside.
+    Positions are read once for each window, whose elements are looped over inside.  A
+    single window that is inside or outside as a whole writes the old elements back
+    where it is skipped: a branch would copy whole tensors, and end a kernel.
     """
     count = len(op.operands) // 2
     operands, updates = op.operands[:count], op.operands[count + 1 :]
     extents, sizes = shape(operands[0]), shape(updates[0])
     numbers = _Numbers.of(op)
     window = dict(zip(numbers.own, numbers.windows, strict=True))
+    thin = all(d not in window or sizes[window[d]] == 1 for d in numbers.starts)
+    is_single = thin and all(sizes[d] == 1 for d in numbers.lists)
 
     def walk(
         b: Builder, lists: Sequence[Value], held: Sequence[Value]
     ) -> Sequence[Value]:
         starts, inside = _starts(b, op, numbers, window, lists)
+        if is_single:
+            for d in numbers.starts:
+                starts[d] = _inside(b, starts[d], extents[d])
 
         def one(
             b: Builder, offsets: Sequence[Value], held: Sequence[Value]
@@ -366,19 +238,22 @@ def scatter(b: Builder, op: Operation) -> Sequence[Value]:
                 first = len(b.operations)  # StableHLO leaves the order of updates open
                 made = inlined(b, op, op.body, [*elements, *new])
                 b.operations[first:] = map(reassociable, b.operations[first:])
-                return [
-                    b.add("tensor.insert", (v, t, *places), [t.type])[0]
-                    for v, t in zip(made, held, strict=True)
-                ]
+                if is_single and inside:
+                    made = selected(b, inside, made, elements)
+                return with_elements(b, made, held, places)
 
-            return _where(b, fits, held, put)
+            return where(b, fits, held, put)
 
         def all_(b: Builder, held: Sequence[Value]) -> Sequence[Value]:
             return nest(b, [sizes[d] for d in numbers.windows], held, one)
 
-        return _where(b, inside, held, all_)
+        return where(b, [] if is_single else inside, held, all_)
 
     return nest(b, [sizes[d] for d in numbers.lists], operands, walk)
+
+
+def _inside(b: Builder, start: Value | None, extent: int) -> Value | None:
+    return start and clamped(Expression(b, start), extent).value
 
 
 def _starts(
@@ -418,42 +293,6 @@ def _inside_conditions(b: Builder, place: Value, extent: int) -> list[Value]:
     return [compared(b, "ult", place, end)]
 
 
-def _where(
-    b: Builder,
-    conditions: Sequence[Value],
-    held: Sequence[Value],
-    body: Callable[[Builder, Sequence[Value]], Sequence[Value]],
-) -> Sequence[Value]:
-    """The tensors after ``body`` where all conditions hold, else unchanged."""
-    if not conditions:
-        return body(b, held)
-    condition, *others = conditions
-    for other in others:
-        (condition,) = b.add("arith.andi", (condition, other), [I1])
-    then, other = Builder(b.location), Builder(b.location)
-    then.add("scf.yield", body(then, held))
-    other.add("scf.yield", held)
-    regions = [single_block(branch.operations) for branch in (then, other)]
-    return b.add("scf.if", (condition,), [v.type for v in held], {}, regions)
-
-
-def nest(
-    b: Builder,
-    extents: Sequence[int],
-    held: Sequence[Value],
-    body: Step,
-    indices: Sequence[Value] = (),
-) -> Sequence[Value]:
-    """A loop for each extent, all of which carry the tensors."""
-    if len(indices) == len(extents):
-        return body(b, indices, held)
-
-    def inside(inner: Builder, index: Value, held: Sequence[Value]) -> Sequence[Value]:
-        return nest(inner, extents, held, body, [*indices, index])
-
-    return b.carried_loop(0, extents[len(indices)], held, inside)
-
-
 SCATTER_RULES: dict[str, Rule] = {"stablehlo.scatter": scatter}
 
 
@@ -483,7 +322,7 @@ def select_and_scatter(b: Builder, op: Operation) -> Sequence[Value]:
             first = Expression(b, position(b, d)) * strides[d]
             place = first + Expression(b, position(b, rank + d)) - low[d]
             inside = inside & _within(place, n)
-            at.append(_clamped(place, n).value)
+            at.append(clamped(place, n).value)
         new = extract(b, x, at)
         (kept,) = inlined(b, op, select, [best, new])
         old = Expression(b, noted)
@@ -506,7 +345,7 @@ def select_and_scatter(b: Builder, op: Operation) -> Sequence[Value]:
             along = Expression(b, position(b, d)) - tap + low[d]
             window = along.by("arith.divsi", strides[d])
             inside = inside & _within(window, n) & (window * strides[d]).equals(along)
-            at.append(_clamped(window, n).value)
+            at.append(clamped(window, n).value)
         here = _number(b, [position(b, d) for d in range(rank)], extents)
         is_own = Expression(b, extract(b, selected, at)).equals(here) & inside
         (made,) = inlined(b, op, combine, [total, extract(b, sources, at)])
@@ -519,10 +358,6 @@ def select_and_scatter(b: Builder, op: Operation) -> Sequence[Value]:
 
 def _within(place: Expression, extent: int) -> Expression:
     return place.by("arith.maxsi", 0).equals(place) & (place < extent)
-
-
-def _clamped(place: Expression, extent: int) -> Expression:
-    return place.by("arith.maxsi", 0).by("arith.minsi", extent - 1)
 
 
 def _number(b: Builder, at: Sequence[Value], extents: Sequence[int]) -> Expression:
