@@ -167,6 +167,7 @@ def test_values_without_a_meaning_are_refused() -> None:
             run(op, [x], result.replace("!0", kind))
 
 
+@pytest.mark.slow
 def test_the_algorithm_that_products_have_anyway_is_read() -> None:
     op = """%r = stablehlo.dot_general %0, %0, contracting_dims = [0] x [0],
       precision = [DEFAULT, DEFAULT], algorithm = <lhs_precision_type = bf16,

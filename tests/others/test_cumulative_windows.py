@@ -46,6 +46,7 @@ ACCUMULATE = {"add": np.add, "multiply": np.multiply, "maximum": np.maximum}
 
 
 @pytest.mark.parametrize("target", ["cpu", "sim", "interp"])
+@pytest.mark.sampled(3)
 @pytest.mark.cases(
     ("shape", "axis", "reverse", "body"),
     [
@@ -77,6 +78,7 @@ def test_what_stands_before_and_after_a_scan(target: str) -> None:
     np.testing.assert_allclose(gcg.compile(text, target=target).main(x), right, 1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.cases("more", ["", "abs"])
 def test_scans_of_rows_are_one_kernel_that_reads_and_stores_once(more: str) -> None:
     shape = (4096, 8192)

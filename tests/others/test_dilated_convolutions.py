@@ -96,6 +96,7 @@ def reference(case: Case, x: Any, w: Any) -> Any:
     return np.concatenate(parts, -1)
 
 
+@pytest.mark.slow
 def test_taps_that_meet_zeros_are_left_out():
     """Nine taps of a window with a stride of 2 are 1, 2, 2 and 4 of its phases."""
     case = CASES["gradient of stride 2"]
@@ -107,7 +108,7 @@ def test_taps_that_meet_zeros_are_left_out():
     assert sorted(int(a) * int(b) for a, b in windows) == [1, 2, 2, 4]
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.sampled(40)
 @pytest.mark.cases("target", ["cpu", "sim", "interp"])
 @pytest.mark.cases("name", CASES)
 def test_convolutions_of_dilated_images(name: str, target: str):

@@ -10,7 +10,7 @@ import pytest
 import gpucodegen as gcg
 
 RNG = np.random.default_rng(11)
-TARGETS = ["cpu", "sim"]
+TARGETS = ["cpu", pytest.param("sim", marks=pytest.mark.slow)]
 
 
 def matrices(*shape: int) -> Any:

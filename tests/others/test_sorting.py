@@ -8,7 +8,7 @@ import pytest
 import gpucodegen as gcg
 
 RNG = np.random.default_rng(5)
-TARGETS = ["cpu", "sim"]
+TARGETS = ["cpu", pytest.param("sim", marks=pytest.mark.slow)]
 
 
 def sort_with_places(shape: tuple[int, int], d: int) -> str:

@@ -198,6 +198,7 @@ def test_what_stays(why: str) -> None:
 ROWS = f"memref<{N + 8}x{N}xf32>"
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_products_begin_where_loops_around_them_say(target: str) -> None:
     """The offset of `%g` was lost on CPUs where term loops were merged."""

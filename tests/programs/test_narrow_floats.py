@@ -429,6 +429,7 @@ def test_ml_dtypes_rounds_alike(name: str):
 
 
 @pytest.mark.ptxas
+@pytest.mark.sampled(5)
 @pytest.mark.parametrize("name", KINDS)
 def test_kernels_compile_to_ptx(name: str):
     from gpucodegen.runtime.cuda.compilation import compile_cubin

@@ -123,6 +123,7 @@ def kernel_of(text: str) -> KernelReport:
     return kernel
 
 
+@pytest.mark.slow
 def test_large_depthwise_convolutions_reach_the_memory_on_sm_90a() -> None:
     kernel = kernel_of(depthwise(256, 514, 514))
     assert kernel.limits.binding == "device memory"
