@@ -42,6 +42,7 @@ from gpucodegen.passes.framework.functions import (
 )
 from gpucodegen.passes.framework.indexing import Index, compact, from_map, rewrite_maps
 from gpucodegen.passes.loops.interchange import refusal_of
+from gpucodegen.passes.loops.slices import through_views
 from gpucodegen.passes.nests.distribution import distribute
 from gpucodegen.passes.nests.loop_names import FOR
 from gpucodegen.passes.nests.loop_ranges import (
@@ -52,7 +53,6 @@ from gpucodegen.passes.nests.loop_ranges import (
     sunk,
     with_range,
 )
-from gpucodegen.passes.nests.slices import through_views
 
 SUBVIEW, PARALLEL = "memref.subview", "affine.parallel"
 _KNOWN = frozenset({FOR, PARALLEL, SUBVIEW, "affine.yield", *affine.ACCESSES})

@@ -33,8 +33,8 @@ from gpucodegen.passes.framework.functions import (
     with_blocks,
 )
 from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.passes.loops.slices import through_views
 from gpucodegen.passes.nests.loop_names import FOR, bound_values
-from gpucodegen.passes.nests.slices import through_views
 
 LOADS = frozenset({"affine.load", "memref.load"})
 MOST_WORK = 16
