@@ -117,3 +117,20 @@ def test_lu_tells_the_first_pivot_that_is_zero():
     }"""
     a = np.array([[1.0, 2, 3], [2, 4, 6], [1, 2, 1]])
     assert int(gcg.compile(text, target="cpu").main(a)) == 2
+
+
+def test_other_routines_stay_calls():
+    """The first operand of a tridiagonal system is a line."""
+    line, right = "tensor<5xf64>", "tensor<5x2xf64>"
+    text = f"""func.func @main(%l: {line}, %d: {line}, %u: {line}, %b: {right}) -> {right} {{
+      %r:5 = stablehlo.custom_call @lapack_dgtsv_ffi(%l, %d, %u, %b)
+        : ({line}, {line}, {line}, {right})
+        -> ({line}, {line}, {line}, {right}, tensor<i32>)
+      return %r#3 : {right}
+    }}"""
+    lower, diagonal, upper = RNG.uniform(0, 1, 5), RNG.uniform(3, 4, 5), np.ones(5)
+    lower[0] = upper[-1] = 0
+    matrix = np.diag(diagonal) + np.diag(lower[1:], -1) + np.diag(upper[:-1], 1)
+    b = RNG.standard_normal((5, 2))
+    x = gcg.compile(text, target="cpu").main(lower, diagonal, upper, b)
+    np.testing.assert_allclose(matrix @ x, b, 1e-10, 1e-10)

@@ -43,10 +43,12 @@ def as_loops(
     b: Builder, op: Operation, routine: str, options: Options, *, on_cpu: bool
 ) -> Sequence[Value] | None:
     """The results of a routine; None if the call is better, or no loop is known."""
+    if routine not in _LOOPS:
+        return None
     *batch, rows, columns = shape(op.operands[0])
     limit = SMALL if on_cpu or prod(batch) >= MANY else TINY
     is_real = isinstance(element_type(op.operands[0].type), FloatType)
-    if not is_real or routine not in _LOOPS or max(rows, columns) > limit:
+    if not is_real or max(rows, columns) > limit:
         return None
     return _LOOPS[routine](b, op, options)
 
