@@ -122,7 +122,8 @@ def test_lu_tells_the_first_pivot_that_is_zero():
 def test_other_routines_stay_calls():
     """The first operand of a tridiagonal system is a line."""
     line, right = "tensor<5xf64>", "tensor<5x2xf64>"
-    text = f"""func.func @main(%l: {line}, %d: {line}, %u: {line}, %b: {right}) -> {right} {{
+    text = f"""
+    func.func @main(%l: {line}, %d: {line}, %u: {line}, %b: {right}) -> {right} {{
       %r:5 = stablehlo.custom_call @lapack_dgtsv_ffi(%l, %d, %u, %b)
         : ({line}, {line}, {line}, {right})
         -> ({line}, {line}, {line}, {right}, tensor<i32>)
