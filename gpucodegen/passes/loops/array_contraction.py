@@ -12,8 +12,8 @@ loops:
 
 This holds where every access has the same indices, each of them linear in one variable,
 and all of those loops have one; and t is allocated around them and used in no other
-way.  Sums
-of products that `map-cpu` recognises stay in memory, where it looks for them.  After
+way.  Sums of products that `map-cpu` recognises stay in memory, where it looks for
+them.  After
 Lewis, Lin and Snyder ("The implementation and evaluation of fusion and contraction in
 array languages", 1998).
 """

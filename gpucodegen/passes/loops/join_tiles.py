@@ -7,7 +7,8 @@
 Planners choose tiles for a machine, and recognize products, stencils and streams in
 plain nests; a thread runs a loop in a tile by itself.  Slices of the tiles become
 accesses of their buffers, and operations between the loops nests of their own
-(`passes.nests.distribution`), before loops are joined.
+(`passes.nests.distribution`), before loops are joined.  Nests inside of host loops and
+branches stay as they are.
 
 Theorem: if r's loop stands directly in i's, the sums i + r are 0 to N - 1, each once
 and in this order, so a body that uses both in their sum alone runs in the same order.

@@ -80,7 +80,7 @@ class Pool:
     free: defaultdict[int, list[Buffer]] = field(
         default_factory=lambda: defaultdict[int, list[Buffer]](list)
     )
-    """By capacity."""
+    """By capacity, which is the length of their memory less an alignment."""
     kept: int = 0
     lent: defaultdict[Key, list[Buffer]] = field(default_factory=_buffers)
     remembered: int = 0
