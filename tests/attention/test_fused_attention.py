@@ -201,11 +201,12 @@ REFUSED = {
 }
 
 
+@pytest.mark.slow
 def test_a_small_chain_is_fused() -> None:
     assert is_fused(small())
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", REFUSED)
 def test_other_small_chains_are_not_fused(kind: str) -> None:
     assert not is_fused(small(REFUSED[kind]))

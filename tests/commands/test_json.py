@@ -178,6 +178,7 @@ def test_what_fails_prints_no_record(
         assert capsys.readouterr().out == ""
 
 
+@pytest.mark.slow
 def test_files_that_were_exported(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

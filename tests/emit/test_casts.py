@@ -105,7 +105,7 @@ def program(target: str) -> str:
     return one_kernel(ARGUMENTS, body(), target)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ALL)
 def test_small_numbers_survive_every_conversion(target: str):
     a = np.arange(101, dtype=np.int32)

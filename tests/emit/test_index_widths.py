@@ -70,6 +70,7 @@ def doubled(layout: str, n: int, m: int) -> str:
     return DOUBLE.format(a=a, b="memref<4x64xi8>", n=4, m=64)
 
 
+@pytest.mark.slow
 def test_static_extents_decide_the_width():
     big, small = 1 << 31, 1 << 12
     for n, wanted in ((small, {(32, False)}), (big, {(64, False)})):
@@ -118,6 +119,7 @@ def few_indices(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return taken
 
 
+@pytest.mark.slow
 def test_launches_choose_the_width(few_indices: list[str]):
     function = gcg.compile(OPEN, target="sim", specialize=False).f
     rng = np.random.default_rng(0)

@@ -13,6 +13,7 @@ def random(*shape: int, dtype: type = np.float32) -> np.ndarray:
     return RNG.standard_normal(shape).astype(dtype)
 
 
+@pytest.mark.slow
 def test_parallel_loops_with_dynamic_extents():
     A, B, C = random(64, 777), random(777, 9), random(64, 9)
     loaded(sample("cpu_matmul"), "cpu", "matmul")(A, B, C)

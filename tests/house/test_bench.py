@@ -138,6 +138,7 @@ def test_a_peer_without_its_package_is_left_out() -> None:
     assert Peer("?", lambda _: lambda: None, "numpy.linalg").is_installed
 
 
+@pytest.mark.slow
 def test_arrays_are_restored_before_a_call_that_counts() -> None:
     program, seen = PROGRAMS["trsm"], []
 
@@ -236,6 +237,7 @@ def test_the_subcommand_measures_in_the_clone(
     assert json.loads(kept[".json"].read_text())["clock"] == "cpu"
 
 
+@pytest.mark.slow
 def test_the_subcommand_hands_on_the_exit_status(capfd: Any) -> None:
     assert cli.main(["bench", "no_such_table"]) == 2
     assert "'matmul'" in capfd.readouterr().err

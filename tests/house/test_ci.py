@@ -242,6 +242,7 @@ def test_a_loop_reports_all_cases_that_fail_and_skips_at_its_end() -> None:
     assert seen == [*range(4)]
 
 
+@pytest.mark.slow
 def test_a_quick_property_takes_a_share_of_its_examples() -> None:
     seen: list[int] = []
 

@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.house.readme import ROOT
 
 LOADED = """
@@ -36,5 +38,6 @@ def test_import_brings_in_little_of_the_standard_library_alone() -> None:
     assert python(LOADED) == "['gpucodegen'] True"
 
 
+@pytest.mark.slow
 def test_linked_folders_are_imported_by_their_long_names_only() -> None:
     assert python(SHADOWS) == "[]"

@@ -126,7 +126,7 @@ OF_INTEGERS = {
 }
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.slow
 @pytest.mark.cases("text", OF_INTEGERS, parts=6)
 def test_integers_that_a_type_may_not_hold(text: str) -> None:
     """NumPy's numbers and types, and a refusal where NumPy raises."""
@@ -324,7 +324,7 @@ def test_special_values(text: str, dtype: str):
     assert special_values({text: EXACT[text]}, [dtype]) == []
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.slow
 @pytest.mark.cases("base", ["i1", "u1", "i4", "u4", "i8", "u8", "f4"])
 @pytest.mark.cases("exponent", ["u1", "u4", "u8", "?"])
 def test_powers_of_integers(base: str, exponent: str):

@@ -49,6 +49,7 @@ def product(pair: tuple[Array, Array]) -> None:
     check(K.matmul(*pair), exact(np.matmul, *pair), pair[0].dtype)
 
 
+@pytest.mark.slow
 @settings(max_examples=2, deadline=None)
 @given(matrices())
 def test_some_products(pair: Any) -> None:

@@ -100,6 +100,7 @@ def test_transposed_layers(steps: int, gaps: int, groups: int) -> None:
     check(turned, channels_first(right), "f4")
 
 
+@pytest.mark.slow
 @pytest.mark.cases("target", ["cpu", "sim"])
 def test_strides_beyond_the_window_leave_the_bias(target: str) -> None:
     x = np.array([1.0, 2.0, 3.0]).reshape(1, 3, 1)

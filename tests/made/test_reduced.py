@@ -119,7 +119,7 @@ CASES = [
 ]
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "more", "targets"), CASES)
 def test_a_reduced_program(text: str, more: tuple[Any, ...], targets: tuple[str, ...]):
     for target in targets:

@@ -103,8 +103,8 @@ def test_both_front_ends_give_the_same_instructions(
         assert found
 
 
+@pytest.mark.slow
 @pytest.mark.drawn(1)
-@pytest.mark.sampled(30)
 @pytest.mark.cases(
     "name", [name for name in SOURCES if not name.startswith("kind")], parts=4
 )

@@ -81,7 +81,7 @@ def without(module: Module, name: str, position: int) -> Module:
     return Module(root)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("position", [0, 1])
 def test_a_removed_barrier_is_found(position: int) -> None:
     by_registers = MapGpu(plan=("product.direct", 1))

@@ -46,7 +46,7 @@ def check_outcome(example: Example, target: str) -> None:
     assert outcome(example, target) == wanted
 
 
-@pytest.mark.sampled(8)
+@pytest.mark.slow
 @pytest.mark.cases("example", EXAMPLES, ids=ids)
 def test_parses_back_and_is_verified(example: Example):
     printed = str(parse_module(example.text))

@@ -69,6 +69,7 @@ def test_windows_up_to_each_element_and_from_it_on(
     np.testing.assert_allclose(found, right, rtol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_what_stands_before_and_after_a_scan(target: str) -> None:
     x = np.random.default_rng(3).uniform(0.5, 1.5, (4, 50)).astype("f4")

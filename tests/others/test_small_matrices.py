@@ -22,6 +22,7 @@ def positive(*shape: int) -> Any:
     return a @ np.swapaxes(a, -1, -2) + shape[-1] * np.eye(shape[-1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("lower", [True, False])
 def test_cholesky(target: str, lower: bool):
@@ -40,6 +41,7 @@ def test_cholesky(target: str, lower: bool):
     np.testing.assert_array_equal(got * (1 - triangle), a * (1 - triangle))
 
 
+@pytest.mark.slow
 def test_cholesky_tells_the_first_column_without_a_root():
     text = """func.func @main(%a: tensor<3x3xf64>) -> tensor<i32> {
       %l:2 = stablehlo.custom_call @lapack_dpotrf_ffi(%a)
@@ -87,6 +89,7 @@ def test_triangular_solve(target: str, sides: str):
     np.testing.assert_allclose(used @ got if is_left else got @ used, b, 1e-10, 1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(
     ("rows", "columns"), [(4, 4), pytest.param(5, 3, marks=pytest.mark.slow)]
@@ -109,6 +112,7 @@ def test_lu(target: str, rows: int, columns: int):
     assert int(info) == 0
 
 
+@pytest.mark.slow
 def test_lu_tells_the_first_pivot_that_is_zero():
     text = """func.func @main(%a: tensor<3x3xf64>) -> tensor<i32> {
       %l:3 = stablehlo.custom_call @lapack_dgetrf_ffi(%a)
@@ -121,6 +125,7 @@ def test_lu_tells_the_first_pivot_that_is_zero():
 
 def test_other_routines_stay_calls():
     """The first operand of a tridiagonal system is a line."""
+    pytest.importorskip("scipy")
     line, right = "tensor<5xf64>", "tensor<5x2xf64>"
     text = f"""
     func.func @main(%l: {line}, %d: {line}, %u: {line}, %b: {right}) -> {right} {{

@@ -26,6 +26,7 @@ def sort_with_places(shape: tuple[int, int], d: int) -> str:
     }}"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(
     ("shape", "d"),

@@ -256,7 +256,7 @@ def check(name: str, case: Case, target: str) -> None:
         compare(np.asarray(found), np.asarray(expected))
 
 
-@pytest.mark.sampled(30)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_functions_of_jax(name: str):
     check(name, CASES[name], "cpu")

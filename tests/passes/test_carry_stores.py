@@ -170,6 +170,7 @@ def test_other_places_of_the_buffer_are_loaded_as_before():
     np.testing.assert_array_equal(y, want)
 
 
+@pytest.mark.slow
 def test_values_of_two_iterations_are_handed_on():
     text = rows(
         f"""%b = affine.load %y[%i, %j - 2] : {MATRIX}

@@ -90,7 +90,7 @@ def test_results_leave_the_region(target: str):
     assert c.tolist() == [count for _, count in expected]
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_regions_stand_in_loops_that_carry_values(target: str):
     a, b, c = given_arrays()
@@ -230,7 +230,7 @@ def region_answer(jumps: list[tuple[bool, int, int]], x: int) -> int:
     return 2 * total + x
 
 
-@pytest.mark.sampled(11)
+@pytest.mark.slow
 @settings(max_examples=20, database=None, derandomize=True, deadline=None)
 @given(regions(), st.integers(0, 9))
 @example([(False, 2, 0), (False, 2, 0), (False, 3, 1), (False, 4, 0)], 0)

@@ -93,7 +93,7 @@ TEXTS = {
 }
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.slow
 @pytest.mark.cases("target", ["cpu", "sim"])
 @pytest.mark.cases("name", TEXTS)
 def test_tiles_of_products(name: str, target: str) -> None:
@@ -133,6 +133,7 @@ DYNAMIC = """func.func @f(%A: memref<?x?xf32>, %B: memref<?x?xf32>) {
 }"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_last_tiles_may_be_smaller(target: str) -> None:
     program = gcg.compile(DYNAMIC, target=target)
@@ -198,7 +199,7 @@ def test_what_stays(why: str) -> None:
 ROWS = f"memref<{N + 8}x{N}xf32>"
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_products_begin_where_loops_around_them_say(target: str) -> None:
     """The offset of `%g` was lost on CPUs where term loops were merged."""

@@ -136,6 +136,7 @@ ROWS = """func.func @f(%x: memref<6x4x16xf32>, %y: memref<4x16xf32>) {
 }"""
 
 
+@pytest.mark.slow
 def test_a_barrier_that_orders_nothing_is_left_out() -> None:
     """Waits in a loop may be missed, as far as mapping sees; the proof sees more."""
     program = gcg.compile(ROWS, target="sim")

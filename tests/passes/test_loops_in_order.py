@@ -68,6 +68,7 @@ RUNNING_SUM = """func.func @f(%A: memref<?xf64>, %S: memref<?xf64>, %n: index) {
 }""".replace("  %m =", "  %zero = arith.constant 0 : index\n  %m =")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("passes", "target"),
     [
@@ -78,7 +79,6 @@ RUNNING_SUM = """func.func @f(%A: memref<?xf64>, %S: memref<?xf64>, %n: index) {
     ],
 )
 @pytest.mark.parametrize("n", [-4, 2, 40])
-@pytest.mark.sampled(20)
 def test_engines_agree_on_carried_values(passes: str, target: str, n: int):
     a = np.random.default_rng(0).standard_normal(20)
     expected, got = np.zeros(20), np.zeros(20)

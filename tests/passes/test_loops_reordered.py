@@ -57,7 +57,7 @@ def is_accepted(text: str, passes: str) -> bool:
     return True
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.slow
 @examples(30)
 @given(perfect_nests(), st.permutations(range(3)))
 def test_interchange_is_refused_just_when_it_is_illegal(text: str, order: list[int]):
@@ -68,7 +68,7 @@ def test_interchange_is_refused_just_when_it_is_illegal(text: str, order: list[i
     assert is_accepted(text, passes) == legal
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.slow
 @examples(30)
 @given(perfect_nests(count=2), st.integers(1, 2))
 def test_fusion_is_refused_just_when_it_is_illegal(text: str, depth: int):
@@ -77,7 +77,7 @@ def test_fusion_is_refused_just_when_it_is_illegal(text: str, depth: int):
     assert is_accepted(text, passes) == legal
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.slow
 @examples(30)
 @given(programs(rectangular=True), st.integers(2, 3))
 def test_jamming_is_refused_just_when_it_is_illegal(text: str, factor: int):

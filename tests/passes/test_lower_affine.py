@@ -248,8 +248,8 @@ FLOAT_KINDS = "addf mulf maximumf minimumf maxnumf minnumf".split()
 KINDS = [(kind, "i32") for kind in INTEGER_KINDS] + [(k, "f32") for k in FLOAT_KINDS]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "ty"), KINDS)
-@pytest.mark.sampled(18)
 def test_reductions_of_parallel_loops(kind: str, ty: str):
     text = REDUCE.format(kind=kind, type=ty)
     dtype = "i4" if ty == "i32" else "f4"

@@ -93,6 +93,7 @@ def test_elements_lie_where_the_map_says(
 coefficients = st.integers(0, 4)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(extents, extents, coefficients, coefficients, tiles)
 def test_collisions_are_those_of_brute_force(n: int, m: int, a: int, b: int, tile: int):

@@ -55,9 +55,9 @@ def run(module: Module, target: str, length: int) -> None:
     np.testing.assert_array_equal(y, 1 + x[:length].reshape(-1, TILE).sum(0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stages", [2, 3])
 @pytest.mark.parametrize("trips", [0, 1, 2, 5])
-@pytest.mark.sampled(9)
 def test_any_number_of_iterations(stages: int, trips: int) -> None:
     run(apply(f"overlap-transfers{{stages={stages}}}", stream()), "sim", trips * TILE)
 

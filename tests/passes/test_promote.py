@@ -224,12 +224,12 @@ CPU = [("matmul", "loops"), ("symbolic", "dma"), ("recurrence", "loops")]
 """What Numba compiles, which takes seconds each; the emulated device runs all."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "way", "target"),
     [*((name, way, "sim") for name in PATTERNS for way in ("loops", "dma"))]
     + [(*case, "cpu") for case in CPU],
 )
-@pytest.mark.sampled(24)
 def test_results_are_the_same_bit_by_bit(name: str, way: str, target: str) -> None:
     module = check(name, (9, 7, 10), [4, 3, 5], way, target)
     assert any(op.name == "memref.alloc" for op in module.walk())
@@ -448,8 +448,8 @@ def test_a_removed_barrier_is_refused_with_a_witness(number: int) -> None:
         run_pipeline(broken, parse_pipeline("verify-kernels"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [0, 1, 2])
-@pytest.mark.sampled(4)
 def test_a_removed_wait_is_refused_with_a_witness(number: int) -> None:
     module = mapped("dma")
     broken = Module(without(module.operation, "memref.dma_wait", number))

@@ -92,9 +92,9 @@ def innermost(text: str) -> set[str]:
     return {lines[at][lines[at].index("affine.for") + 1] for at in last}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.sampled(18)
 def test_columns_run_along_rows(name: str, threads: int):
     text = HEAD + PROGRAMS[name] + END
     with patch.object(locality, "TALL", 8):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import gpucodegen as gcg
 
@@ -29,6 +30,7 @@ def first_loop(program: gcg.Program) -> str:
     return next(line for line in kernel if "for " in line)
 
 
+@pytest.mark.slow
 def test_a_small_nest_is_shared_before_one_that_wakes_threads():
     program = copied_before_a_product(columns=400)
     assert "prange" in first_loop(program)

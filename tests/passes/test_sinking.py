@@ -80,7 +80,7 @@ def test_through_three_loops() -> None:
     np.testing.assert_array_equal(c, (a[:, None] * b)[..., None] + np.zeros(6))
 
 
-@pytest.mark.sampled(3)
+@pytest.mark.slow
 @pytest.mark.cases("between", [LOAD, VIEWS, OTHER, SAME, STORED, SLOW])
 def test_engines_agree(between: str) -> None:
     text = TEXT.format(between=between, end=48)

@@ -97,6 +97,7 @@ def test_rows_at_one_size_equal_enumeration(name: str) -> None:
     assert found == expected
 
 
+@pytest.mark.slow
 @pytest.mark.cases("name", KERNELS)
 def test_every_dependence_is_decided(name: str) -> None:
     found = dependences(model(lifted(name)))

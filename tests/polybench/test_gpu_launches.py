@@ -61,8 +61,8 @@ def line_of(name: str) -> str:
     return f"| {name} | {total} | {repeated} | {widest:,} | {ALONE.get(name, '')} |"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.sampled(27)
 @pytest.mark.drawn(14)
 def test_the_host_launches_few_kernels(
     name: str, request: pytest.FixtureRequest

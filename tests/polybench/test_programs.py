@@ -74,8 +74,8 @@ def test_tiled_text_parses_back(name: str) -> None:
     assert "_tile" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KERNELS)
-@pytest.mark.sampled(36)
 @pytest.mark.drawn(15)
 def test_tiled_on_the_emulated_device(name: str) -> None:
     run(name, tiled(name), "sim", None)
@@ -106,6 +106,7 @@ def test_nests_of_fewer_loops_take_the_first_sizes(name: str) -> None:
         kernel.run(compiled[kernel.entry])
 
 
+@pytest.mark.slow
 def test_a_column_is_walked_by_a_stride_that_llvm_does_not_know() -> None:
     kernel = KERNELS["lu"]
     compiled = gcg.compile(kernel.path, target="cpu")

@@ -100,7 +100,7 @@ def test_results_in_single_precision(name: str) -> None:
     run(name, styles.single_precision(KERNELS[name].text), 1e-3)
 
 
-@pytest.mark.sampled(2, long=("ludcmp", "durbin", "cholesky"))
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SAMPLE)
 def test_results_of_kernels_for_all_sizes(name: str) -> None:
     run(name, KERNELS[name].text, 1e-9, specialize=False)

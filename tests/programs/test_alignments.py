@@ -41,12 +41,12 @@ def accesses(function: Any) -> list[str]:
     return re.findall(r"(?:ld|st)\.global(?:\.nc)?(\S*)", text)
 
 
+@pytest.mark.slow
 @pytest.mark.figures
 @pytest.mark.cases(("ty", "n"), WHOLE)
 @pytest.mark.cases(
     ("body", "at"), [(PLAIN, " alignment = 16"), (PLAIN, ""), (AFFINE, "")]
 )
-@pytest.mark.sampled(3)
 def test_sixteen_bytes_are_one_access(body: str, at: str, ty: str, n: int) -> None:
     """Where the text states the alignment, and where whole arrays imply it."""
     function = gcg.compile(written(body, ty, n, at), target="cuda").f

@@ -97,6 +97,7 @@ def test_arrays_of_a_device_say_it(monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_specific(function)
 
 
+@pytest.mark.slow
 def test_a_kernel_of_another_architecture_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

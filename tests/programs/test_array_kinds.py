@@ -277,7 +277,7 @@ ODD: dict[str, Callable[[], np.ndarray]] = {
 }
 
 
-@pytest.mark.sampled(12)
+@pytest.mark.slow
 @pytest.mark.parametrize("odd", ODD)
 def test_a_kernel_for_the_strides_of_arrays(program: gcg.Program, odd: str) -> None:
     for _ in range(2):

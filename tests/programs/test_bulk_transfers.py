@@ -83,8 +83,8 @@ def test_the_architecture_decides(arch: str) -> None:
     assert same != has_bulk
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", USES | UNPROVEN)
-@pytest.mark.sampled(9)
 def test_uses_of_tags(name: str) -> None:
     text = (USES | UNPROVEN)[name]
     program = gcg.compile(
@@ -224,6 +224,7 @@ def test_no_memory_is_left_for_barriers() -> None:
             assert "no shared memory is left for its mbarriers" in reason(program)
 
 
+@pytest.mark.slow
 def test_short_rows_say_so() -> None:
     program = gcg.compile(doubled(8), target="sim", arch="sm_90", plan=SHORT)
     twice(program, 96)
@@ -239,6 +240,7 @@ def test_a_plan_says_from_which_length_on(width: int, mechanism: str) -> None:
     assert mechanisms(program)["%x to %fast"] == mechanism
 
 
+@pytest.mark.slow
 def test_nobody_has_them_unasked() -> None:
     program = gcg.compile(doubled(1024), target="sim", arch="sm_90")
     twice(program, 12 * 1024)

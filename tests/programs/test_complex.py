@@ -114,7 +114,6 @@ def test_operations(part: str, dtype: str, target: str):
 
 @pytest.mark.slow
 @TARGETS
-@pytest.mark.sampled(2)
 def test_ends_of_the_range(target: str):
     x = np.array([0, 1e30 + 1e30j, 1e-30j, 3 - 4j, 50j, -50j, -4, -4 - 0.0j], "c8")
     y = np.array([2, 1e30 - 1e30j, 2e-30, 0, 1, 1, 2j, 2j], "c8")
@@ -221,7 +220,7 @@ def test_structured_operations(target: str):
     np.testing.assert_allclose(out, 1 / np.exp(x) ** 2 / x, 1e-5)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @TARGETS
 def test_generic_bodies_and_carried_values(target: str):
     run = gcg.compile(PROGRAM, target=target)

@@ -124,6 +124,7 @@ def test_what_hangs_is_given_up_and_not_tried_again(broken: ModuleType) -> None:
         assert found.trials[1].reason == "no answer within 10 s"
 
 
+@pytest.mark.slow
 def test_what_cannot_be_sent_runs_here_and_says_so() -> None:
     text = """
     func.func private @told(i32)

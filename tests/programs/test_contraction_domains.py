@@ -107,6 +107,7 @@ def test_on_the_emulated_device():
     assert np.array_equal(c, expected)
 
 
+@pytest.mark.slow
 def test_elements_that_only_the_box_has_are_not_read():
     """Row i of A is read as row i - 40, which rows without a column do not have."""
     text = update("0 to min affine_map<(i) -> (131, i - 40)>(%i)")

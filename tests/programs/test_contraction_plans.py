@@ -83,7 +83,7 @@ def test_rows_that_crowd_the_sets_of_a_cache_are_copied():
     assert np.array_equal(c, 1 + a.astype(int) @ b.astype(int))
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [30, 250])
 def test_batches(rows: int):
     a, b = integers(3, rows, 60), integers(3, 60, 50)
@@ -172,9 +172,9 @@ def elements(kind: str, *shape: int) -> np.ndarray:
     return integers(*shape).astype({"f64": "f8", "i32": "i4"}[kind])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("element", ["f64", "i32"])
-@pytest.mark.sampled(6)
 def test_batched_inner_products(element: str, threads: int):
     matrices, vectors, results = (
         f"memref<{shape}x{element}>" for shape in ("3x500x90", "3x90", "3x500")

@@ -155,8 +155,8 @@ def test_one_by_one_windows_are_matrix_products(name: str) -> None:
     Problem(name, extents, (1, 1), (1, 1)).check(fill=True, target="cpu")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
-@pytest.mark.sampled(12)
 def test_wide_strides(name: str) -> None:
     small = {"n": 2, "h": 1, "w": 5, "g": 1, "m": 3}
     extents = small | {"y": 3, "x": 21, "c": 20, "f": 5}

@@ -78,9 +78,9 @@ CONVOLUTIONS = {
 """Shapes of image, filters and result, and one pixel of it as a sum of products."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("name", CONVOLUTIONS)
-@pytest.mark.sampled(12)
 def test_convolutions(name: str, threads: int):
     image, filters, result, sums = CONVOLUTIONS[name]
     channel = result.index(21)
@@ -107,6 +107,7 @@ def test_inner_products():
     np.testing.assert_allclose(y, np.maximum(a.astype("f8") @ x + b, 0), atol=1e-3)
 
 
+@pytest.mark.slow
 def test_batches():
     shapes = ((3, 20, 30), (3, 30, 40), (40,), (3, 20, 40))
     a, x, b = normal(shapes[0]), normal(shapes[1]), normal(shapes[2])
@@ -115,9 +116,9 @@ def test_batches():
     np.testing.assert_allclose(y, np.maximum(a.astype("f8") @ x + b, 0), atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [31, 1100])
 @pytest.mark.parametrize(("ty", "dtype"), [("f32", "f4"), ("f64", "f8")])
-@pytest.mark.sampled(6)
 def test_scaled_results_in_front(ty: str, dtype: str, k: int):
     m, n = 19, 33
     a, b, c = memref((m, k), ty), memref((k, n), ty), memref((m, n), ty)

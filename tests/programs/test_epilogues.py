@@ -193,8 +193,8 @@ def check(consumer: Consumer, k: int, target: str, *, local: bool) -> str:
     return stages["map-cpu" if target == "cpu" else "map-gpu"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FUSIBLE)
-@pytest.mark.sampled(12)
 def test_on_the_tile(name: str):
     mapped = check(FUSIBLE[name], 20, "cpu", local=False)
     assert FUSED not in mapped
@@ -206,7 +206,6 @@ def test_on_the_tile(name: str):
     "name", ["bias along columns, relu", "bias along rows", "what was there before"]
 )
 @pytest.mark.parametrize("k", [20, 1100])
-@pytest.mark.sampled(6)
 def test_sums_that_nobody_else_needs_are_not_stored(name: str, k: int):
     mapped = check(FUSIBLE[name], k, "cpu", local=True)
     assert FUSED not in mapped
@@ -216,21 +215,18 @@ def test_sums_that_nobody_else_needs_are_not_stored(name: str, k: int):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["in place", "residual"])
-@pytest.mark.sampled(2)
 def test_only_the_last_block_of_a_sum_goes_on(name: str):
     assert FUSED not in check(FUSIBLE[name], 1100, "cpu", local=False)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FUSIBLE)
-@pytest.mark.sampled(10)
 def test_one_kernel_of_a_device(name: str):
     assert check(FUSIBLE[name], 20, "sim", local=False).count(LAUNCH) == 1
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [n for n, c in FUSIBLE.items() if c.target == "D"])
-@pytest.mark.sampled(10)
 @pytest.mark.drawn(4)
 def test_one_kernel_without_a_buffer_between(name: str):
     mapped = check(FUSIBLE[name], 20, "sim", local=True)
@@ -240,7 +236,6 @@ def test_one_kernel_without_a_buffer_between(name: str):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", REFUSED)
-@pytest.mark.sampled(3)
 def test_other_cells_are_other_kernels(name: str):
     mapped = check(REFUSED[name], 20, "sim", local=True)
     assert mapped.count(LAUNCH) == 2
@@ -248,7 +243,6 @@ def test_other_cells_are_other_kernels(name: str):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", REFUSED)
-@pytest.mark.sampled(2)
 def test_other_cells_are_refused(name: str):
     mapped = check(REFUSED[name], 20, "cpu", local=True)
     assert FUSED in mapped

@@ -28,7 +28,7 @@ func.func @main(%x: tensor<2x32x128xf32>) -> tensor<2x4x32x32xf32> {
 """
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.cases("target", ["cpu", "sim"])
 def test_products_over_heads_need_no_checks(target: str):
     x = np.random.default_rng(1).standard_normal((2, 32, 128), dtype=np.float32)
@@ -87,6 +87,7 @@ func.func @f(%A: memref<4x2xi32>, %B: memref<8xi32>, %C: memref<4xi32>, %n: inde
 """
 
 
+@pytest.mark.slow
 @pytest.mark.cases("index", ["3", "%n"])
 @pytest.mark.cases("target", ["interp", "cpu", "sim"])
 def test_a_buffer_that_is_collapsed_elsewhere_keeps_its_dimensions(

@@ -26,6 +26,7 @@ def test_so_many_tiles(name: str, tiles: tuple[int, ...], target: str) -> None:
     program.check(answer, given, None)
 
 
+@pytest.mark.slow
 def test_transfers_around_a_loop_are_of_its_kernel() -> None:
     text = """
     func.func @f(%A: memref<128xf32>, %B: memref<64xf32>) {

@@ -156,9 +156,9 @@ def test_a_warp_multiplies_fragments(
     np.testing.assert_array_equal(given, a @ b.T + c)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("capability", [(8, 9), (9, 0), (12, 0)])
 @pytest.mark.parametrize("kind", OCTETS)
-@pytest.mark.sampled(6)
 def test_devices_multiply_floats_of_8_bits_each_in_its_way(
     kind: str, capability: tuple[int, int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

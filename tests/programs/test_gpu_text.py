@@ -90,8 +90,8 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.cases("name", CASES)
-@pytest.mark.sampled(3)
 def test_it_runs_on_the_emulated_device(name: str):
     check(CASES[name], "sim")
 

@@ -50,6 +50,7 @@ def expected(matrix: np.ndarray, more: int) -> list[float]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.cases("threads", [1, 2])
 def test_each_iteration_has_its_own_buffer(threads: int):
     program = gcg.compile(TRIANGLE, target="cpu", threads=threads)

@@ -47,6 +47,7 @@ func @f(%A: memref<?x?xf32, LAYOUT>, %B: memref<?x?xf32, LAYOUT>,
 """.replace("LAYOUT", LAYOUT)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_a_function_of_elements_on_strided_memrefs(target: str):
     """The layout with an open stride takes whatever stride a call has."""
@@ -168,6 +169,7 @@ def test_padded_poolings(kind: str, dtype: str):
     np.testing.assert_array_equal(start, want)
 
 
+@pytest.mark.slow
 def test_convolutions_over_four_dimensions():
     x, k = numbers(1, 3, 3, 2, 3, 2), numbers(2, 2, 1, 2, 2, 3)
     ty = "memref<?x?x?x?x?x?xf32>"

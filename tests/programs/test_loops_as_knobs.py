@@ -103,6 +103,7 @@ def left(name: str, **options: Any) -> tuple[np.ndarray, ...]:
     return given
 
 
+@pytest.mark.slow
 @pytest.mark.cases("name", list(PROGRAMS))
 def test_what_is_legal_is_on_offer_and_nothing_else(name: str) -> None:
     values = found(name).knob.values

@@ -72,9 +72,9 @@ def product(n: int, sums: str) -> str:
     }}"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("sums", ["%m", "%A"])
-@pytest.mark.sampled(6)
 def test_sums_that_loops_carry(sums: str, threads: int) -> None:
     n = 40
     rng = np.random.default_rng(0)

@@ -137,7 +137,6 @@ def test_memory_accumulates_in_any_order():
 @pytest.mark.slow
 @pytest.mark.parametrize("order", ["ij", "ji"])
 @pytest.mark.parametrize("form", CARRIED)
-@pytest.mark.sampled(6)
 def test_carried_sums(form: str, order: str):
     before, after, (factor, old) = CARRIED[form]
     compiled, product, c = run(carried(before, after, order))
@@ -163,9 +162,9 @@ def scaled(flags: str = "", shape: tuple[int, int, int] = (M, N, K)) -> str:
   }}"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ALL)
 @pytest.mark.parametrize("flags", ["", "fastmath<reassoc>"])
-@pytest.mark.sampled(6)
 def test_products_that_are_scaled(flags: str, target: str):
     compiled, product, c = run(scaled(flags), target)
     assert np.array_equal(c, 2 * product + integers(M, N))
@@ -180,7 +179,6 @@ SUBTRACTED = in_memory(("i", "k", "j")).replace("arith.addf %c", "arith.subf %c"
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ALL)
-@pytest.mark.sampled(2)
 def test_products_that_are_subtracted(target: str):
     compiled, product, c = run(SUBTRACTED, target)
     assert np.array_equal(c, integers(M, N) - product)
@@ -233,7 +231,6 @@ def test_products_are_rounded_before_they_are_scaled(rows: int):
 @pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("m", [203, 901])
-@pytest.mark.sampled(3)
 def test_factors_that_are_computed_are_packed_by_each_task(m: int, threads: int):
     n, k = 135, 700
     text = scaled(shape=(m, n, k)).replace("%a, %b", "%a, %alpha")
@@ -254,7 +251,6 @@ BUFFERS = {"cell": ("", ""), "vector": ("1x", "0"), "row": (f"{N}x", "%j")}
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ALL)
 @pytest.mark.parametrize(("shape", "at"), BUFFERS.values(), ids=BUFFERS)
-@pytest.mark.sampled(5)
 def test_sums_in_buffers(shape: str, at: str, target: str):
     compiled, product, c = run(in_a_buffer(shape, at), target)
     assert np.array_equal(c, 2 * product + 3 * integers(M, N))

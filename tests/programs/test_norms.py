@@ -37,7 +37,6 @@ func.func @main(%x: tensor<140x96xf32>) -> tensor<140x96xf32> {
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(2)
 @pytest.mark.cases("shape", [(140, 8, 12), (140, 96)])
 def test_a_row_that_fits_is_read_once(shape: tuple[int, ...]) -> None:
     """Rows of several dimensions, too: their loops over one view become one."""
@@ -109,7 +108,7 @@ def variance(shape: tuple[int, ...], row: int, element: str) -> str:
     return text.replace("<Rx", f"<{shape[row]}x")
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.slow
 @pytest.mark.cases(
     "shape, row, element",
     [
@@ -170,6 +169,7 @@ func.func @main(%x: tensor<2x6x8x64xf32>, %w: tensor<6xf32>) -> tensor<2x6x8x64x
 }"""
 
 
+@pytest.mark.slow
 def test_channels_are_scaled_where_their_groups_are_normalized() -> None:
     """Not after the reshape back, in a pass over memory of its own."""
     rng = np.random.default_rng(0)

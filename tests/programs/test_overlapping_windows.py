@@ -79,9 +79,9 @@ def pooled(x: formulas.Array, width: int, pad: int, step: int, fill: float) -> A
     return every[:, :, ::step, ::step]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("few_threads")
 @pytest.mark.parametrize("target", ["sim", "cpu"])
-@pytest.mark.sampled(3)
 @pytest.mark.cases(
     ("shape", "width", "pad", "step"),
     [
@@ -131,6 +131,7 @@ def test_large_depthwise_convolutions_reach_the_memory_on_sm_90a() -> None:
     assert sum(row.requests for row in stores) <= 256 * 512 * 16  # one for a result
 
 
+@pytest.mark.slow
 def test_small_ones_keep_a_thread_per_result_on_sm_90a() -> None:
     kernel = kernel_of(depthwise(2, 66, 66))
     assert kernel.launch.grid == (2, 16, 1)

@@ -138,10 +138,10 @@ LAYERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.drawn(8)
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("layer", LAYERS.values(), ids=LAYERS)
-@pytest.mark.sampled(30)
 def test_kernels_read_the_image_itself(layer: Padded, threads: int):
     source = layer.check(target="cpu", threads=threads)
     channels = layer.extents[0]
@@ -198,7 +198,6 @@ def test_a_result_in_the_place_of_the_image():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.sampled(2)
 def test_a_result_that_may_overlap_the_image(threads: int):
     layer = Padded((70, 25, 40, 70), (3, 3))
     group = "{gcg.alias_group = distinct[0]<>}"
@@ -215,7 +214,6 @@ def test_a_result_that_may_overlap_the_image(threads: int):
 @pytest.mark.parametrize(
     "name", ["cleared before", "both", "large window of a few channels"]
 )
-@pytest.mark.sampled(4)
 def test_on_the_emulated_device(name: str):
     layer = LAYERS[name]
     channels, *_, filters = layer.extents

@@ -25,7 +25,6 @@ def kernels(name: str) -> tuple[KernelSpec, ...]:
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(9, long=("seidel_2d",))
 @pytest.mark.parametrize("name", PROGRAMS)
 @pytest.mark.drawn(10)
 def test_every_kernel_compiles(name: str) -> None:
@@ -45,7 +44,6 @@ def test_no_kernel_spills(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("architecture", assembly.ARCHITECTURES)
-@pytest.mark.sampled(5)
 def test_every_architecture(architecture: str) -> None:
     (spec,) = kernels("matmul")
     digits = architecture.removeprefix("sm_").removesuffix("a")
@@ -60,6 +58,7 @@ def test_a_newer_device_gets_the_code_of_an_older_one() -> None:
     assert ".target sm_120" in compile_ptx(spec, (19, 9))
 
 
+@pytest.mark.slow
 def test_transfers_into_shared_memory_are_asynchronous_copies() -> None:
     (spec,) = kernels("dma_matmul")
     assert "cp.async" in compile_ptx(spec, (9, 0))

@@ -104,7 +104,7 @@ def test_on_buffers_without_padding():
     np.testing.assert_array_equal(packed, case.answer(rows, 0))
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 @pytest.mark.parametrize("specialize", [False, True])

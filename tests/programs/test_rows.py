@@ -18,10 +18,10 @@ def softmax(x: np.ndarray, axis: int) -> np.ndarray:
     return powers / powers.sum(axis, keepdims=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("dimension", [0, 1])
 @pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.sampled(15)
 def test_softmax_in_memory(target: str, dimension: int, shape: tuple[int, int]):
     program = gcg.compile(
         f"""func.func @f(%x: memref<?x?xf32>, %y: memref<?x?xf32>) {{
@@ -165,7 +165,6 @@ RUNNING = """func.func @f(%x: memref<?x?xf32, strided<[?, ?], offset: ?>>,
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
 @pytest.mark.parametrize(("threads", "specialize"), [(2, True), (1, False)])
-@pytest.mark.sampled(2)
 def test_prefix_sums_and_the_place_of_the_largest(threads: int, specialize: bool):
     program = gcg.compile(RUNNING, target="cpu", threads=threads, specialize=specialize)
     whole = np.random.default_rng(3).standard_normal((100, 140)).astype("f4")

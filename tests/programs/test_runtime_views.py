@@ -152,7 +152,7 @@ func.func @f(%a: memref<4x3xf32>, %shape: memref<2xindex>, %n: index)
 }"""
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
 @pytest.mark.parametrize("target", ALL)
 def test_other_shapes_and_elements_of_a_buffer(target: str):

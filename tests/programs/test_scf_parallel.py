@@ -79,8 +79,8 @@ func.func @f(%a: memref<64xi32>) {
 }"""
 
 
+@pytest.mark.slow
 @pytest.mark.cases("target", ["interp", "cpu", "sim"])
-@pytest.mark.sampled(3)
 def test_a_product_is_one_kernel(target: str):
     rng = np.random.default_rng(0)
     a, b, c = (rng.random(s, np.float32) for s in ((33, 17), (17, 29), (33, 29)))

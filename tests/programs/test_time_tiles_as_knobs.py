@@ -124,6 +124,7 @@ def values(found: Schedules) -> dict[str, set[int]]:
     return {name: {*sizes} for name, sizes in every if is_of_time_tiles(name)}
 
 
+@pytest.mark.slow
 def test_what_the_planner_compares_is_on_offer() -> None:
     assert values(STENCILS["line"].schedules(threads=2)) == {
         "time0.tiled": {0, 1, 2},
@@ -145,7 +146,6 @@ def test_without_time_loops_nothing_is_on_offer() -> None:
 
 @pytest.mark.drawn(4)
 @pytest.mark.slow
-@pytest.mark.sampled(4)
 @pytest.mark.parametrize("options", [{"threads": 2}, {"threads": 1}, {"exact": True}])
 @pytest.mark.parametrize("name", list(STENCILS))
 def test_every_value_leaves_the_numbers_of_numpy(
@@ -193,6 +193,7 @@ def test_the_tiles_that_are_asked_for_are_made() -> None:
     assert mapped("plane", tiled=2) == mapped("plane") == mapped("plane", steps=0)
 
 
+@pytest.mark.slow
 @pytest.mark.cases(
     ("plan", "remedy"),
     [

@@ -37,6 +37,7 @@ def test_products_are_exact(
     assert np.array_equal(c, 1 + a.T @ b)
 
 
+@pytest.mark.slow
 def test_few_columns_are_lanes_of_rows_and_what_follows_is_fused():
     m, n, k = 70, 3, 200
     relu = f"""%zero = arith.constant 0.0 : f32

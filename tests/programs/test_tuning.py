@@ -219,6 +219,7 @@ def test_only_what_the_final_proves_is_stored(
     assert tuned(faster((8, 8)), faster((0, 0))) == ()
 
 
+@pytest.mark.slow
 def test_the_default_is_timed_first_and_kept_where_nothing_beats_it(
     products: tuple[np.ndarray, ...], timed: Callable[..., None]
 ) -> None:

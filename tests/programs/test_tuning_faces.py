@@ -118,6 +118,7 @@ def test_illegal_fillings_are_listed_with_their_witness(clocked: Any) -> None:
     assert "A[" in found[1,].reason
 
 
+@pytest.mark.slow
 def test_a_schedule_that_computes_other_numbers_is_wrong() -> None:
     text = "func.func @f(%x: memref<8xf32>) {{ {} return }}"
     more = """affine.for %i = 0 to 8 {

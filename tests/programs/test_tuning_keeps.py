@@ -89,7 +89,7 @@ def stored(text: str, name: str, *arguments: Any) -> Any:
     )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("limits", [{"trials": 1}, {"candidates": [(16,)]}])
 def test_a_winner_that_is_not_tried_again_stays(
     clocked: Any, limits: dict[str, Any]

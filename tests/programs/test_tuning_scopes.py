@@ -172,6 +172,7 @@ def test_a_foreign_shape_is_used_only_from_its_bucket() -> None:
     assert sizes(32, 32) == sizes(64, 33) == ()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_empty")
 def test_a_default_that_stays_for_a_shape_beats_its_bucket() -> None:
     stored(ARRAY, 16, BUCKET)

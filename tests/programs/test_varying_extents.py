@@ -87,6 +87,7 @@ def test_temporaries_of_jit():
                 np.testing.assert_allclose(one, other, err_msg=function.__name__)
 
 
+@pytest.mark.slow
 def test_a_temporary_of_jit():
     x, y, wanted = np.linspace(-1, 1, 9), np.zeros(9), np.zeros(9)
     growing(x, wanted)

@@ -61,8 +61,8 @@ def copies(element: str, form: str) -> str:
 }}"""
 
 
+@pytest.mark.slow
 @pytest.mark.figures
-@pytest.mark.sampled(5)
 @pytest.mark.cases("element", TYPES)
 @pytest.mark.cases("form", ["affine", "vector"])
 def test_a_vector_is_accessed_inside_of_its_bounds(element: str, form: str):
@@ -87,6 +87,7 @@ def test_a_vector_is_accessed_inside_of_its_bounds(element: str, form: str):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.cases("n", [7, 8, 13, 15])
 def test_whole_words_stay_wide(n: int):
     text = f"""func.func @f(%a: memref<{n}xf32>, %b: memref<{n}xf32>) {{
@@ -128,7 +129,7 @@ def shared(element: str, n: int) -> str:
 }}"""
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.slow
 @pytest.mark.cases("element", ["i8", "f16", "f32"])
 @pytest.mark.cases("n", [3, 7, 11, 13, 15, 31])
 def test_shared_memory_is_read_inside_of_its_bounds(element: str, n: int):

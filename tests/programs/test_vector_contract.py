@@ -47,13 +47,13 @@ def text(maps: tuple[str, str, str], types: str, kind: str) -> str:
     }}"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["add", "max"])
 @pytest.mark.parametrize("types", TYPES)
 @pytest.mark.parametrize(
     "maps",
     [("ik", "kj", "ij"), ("ki", "jk", "ji"), ("ik", "kj", "j"), ("jk", "ik", "i")],
 )
-@pytest.mark.sampled(45)
 def test_contractions_of_vectors(maps: tuple[str, str, str], types: str, kind: str):
     factor, total = TYPES[types]
     rng = np.random.default_rng(0)

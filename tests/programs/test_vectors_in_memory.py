@@ -34,7 +34,6 @@ func.func @f(%v: vector<2x3x4xf32>, %e: vector<5xf32>, %i: index) -> (
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
 @pytest.mark.parametrize("target", ALL)
-@pytest.mark.sampled(2)
 def test_elements_in_other_places(target: str):
     f = gcg.compile(ARRANGED, target=target).f
     rng = np.random.default_rng(0)
@@ -90,7 +89,6 @@ func.func @f(%A: memref<6x7xf32>, %B: memref<6x7xf32>, %m: index, %n: index)
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ALL)
-@pytest.mark.sampled(2)
 def test_masks_of_transfers_and_reductions(target: str):
     f = gcg.compile(MASKED, target=target).f
     a = np.arange(42, dtype=np.float32).reshape(6, 7)
@@ -138,7 +136,7 @@ func.func @f(%A: memref<8xf32>, %B: memref<8xf32>, %at: vector<5xi32>,
 )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ALL)
 def test_gathered_scattered_and_compressed(target: str):
     f = gcg.compile(INDEXED, target=target).f
@@ -180,7 +178,6 @@ func.func @f(%v: vector<3xf32>, %n: i32) -> vector<3xf32> {
 
 
 @pytest.mark.slow
-@pytest.mark.sampled(2)
 @pytest.mark.parametrize("target", ALL)
 def test_branches_and_calls_carry_vectors(target: str):
     f = gcg.compile(BLOCKS, target=target).f

@@ -186,6 +186,7 @@ MUTANTS: dict[str, tuple[str, str, Callable[[str], str]]] = {
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.cases("name", MUTANTS)
 def test_mutants_fault_with_a_place(name: str) -> None:
     of, kind, mutate = MUTANTS[name]

@@ -154,6 +154,7 @@ def roles(text: str) -> dict[str, Role]:
     return {x.name: slice_of(kernel).role(x) for x in kernel.instructions}
 
 
+@pytest.mark.slow
 def test_what_is_left_out() -> None:
     """Arithmetic on data is; loads and stores of data are only counted."""
     product = roles(sample("matmul"))

@@ -84,6 +84,7 @@ STEPS = st.one_of(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=30)
 @given(st.lists(STEPS, min_size=3, max_size=14))
 def test_syncs_of_some_lanes(steps: list[Step]) -> None:

@@ -115,6 +115,7 @@ def test_maps_that_no_driver_encodes() -> None:
         ptx.TensorMap(0, 2, (64, 8), (128,), (128, 8), 128)
 
 
+@pytest.mark.slow
 def test_columns_may_lie_in_rows() -> None:
     """B by its columns, as a copy of rows of 8 brings it, without a swizzle."""
     text = changed(

@@ -297,6 +297,7 @@ def test_a_check_stands_before_the_loops():
     assert "for " not in source[: source.index("rt.launch(")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ALL)
 def test_a_check_within_a_loop_leaves_it_parallel(target: str):
     """Each iteration has a flag, which an assertion behind the loop reads."""

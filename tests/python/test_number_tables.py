@@ -115,7 +115,7 @@ def differences(
     return made
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float64", "float16", "int8", "uint64"])
 def test_some_numbers(dtype: str):
     assert differences(dtype, dtype, "interp", few=True) == []

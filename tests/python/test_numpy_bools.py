@@ -130,6 +130,7 @@ def check(*targets: str) -> None:
             raise AssertionError(f"{body} on {target}") from problem
 
 
+@pytest.mark.slow
 def test_bools():
     check("interp")
 

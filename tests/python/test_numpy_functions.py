@@ -206,8 +206,8 @@ def test_functions(case: tuple[str, str]):
     check(case[0], arrays(case[1]), "cpu")
 
 
+@pytest.mark.slow
 @pytest.mark.drawn(2)
-@pytest.mark.sampled(80)
 @pytest.mark.cases("family", list(FAMILIES), parts=8)
 def test_functions_on_the_emulated_gpu(family: str):
     check(family, arrays("f8"), "sim")

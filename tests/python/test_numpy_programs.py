@@ -408,18 +408,19 @@ def named(program: Program) -> str:
     return program[0].strip().partition("\n")[2].strip().replace("\n", ";")[:50]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings(
     # no shape of a routine's result is known before the call
     "ignore::gpucodegen.errors.PossiblyOutOfBounds"
 )
 @pytest.mark.drawn(3)
-@pytest.mark.sampled(39)
 @pytest.mark.cases("target", ["cpu", "sim"])
 @pytest.mark.cases("program", PROGRAMS, ids=named, parts=6)
 def test_programs(program: Program, target: str):
     checked(program, target)
 
 
+@pytest.mark.slow
 def test_wrong_selections_end_the_call():
     stored = gcg.jit(function_of("def f(x, m, v):\n    x[m] = v"))
     with pytest.raises(errors.AssertionFailed, match="as many elements"):

@@ -136,6 +136,7 @@ def agrees(function: Callable[..., Any], target: str, n: int) -> None:
         np.testing.assert_array_equal(one, other, function.__name__)
 
 
+@pytest.mark.slow
 def test_rebinding():
     for function in FUNCTIONS:
         for n in (0, 1, 4):

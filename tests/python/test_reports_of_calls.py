@@ -167,6 +167,7 @@ def doubled(a: Any, n: Any) -> None:
         a[i] = a[i] * np.float32(2)
 
 
+@pytest.mark.slow
 def test_a_scalar_argument_decides_the_grid_that_is_explained(launched: Launches):
     function, a = gcg.jit(doubled, target="sim"), np.ones(30_000, "f4")
     function(a, 9_000)

@@ -41,6 +41,7 @@ def test_every_point_and_arrow_is_drawn(text: str):
     assert len(group(root, "witnesses")) == sum(a.witness for a in plane.arrows)
 
 
+@pytest.mark.slow
 def test_everything_is_on_the_paper():
     for text in TEXTS:
         root = ET.fromstring(gcg.explain(text, targets=()).svg())

@@ -143,7 +143,7 @@ def check(text: str, plane: Plane) -> None:
     assert sum(ends.values()) <= 2
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.cases("name", NESTS)
 def test_points_and_arrows_are_those_of_the_run(name: str):
     text, loops = NESTS[name]

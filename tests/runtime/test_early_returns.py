@@ -121,6 +121,7 @@ def test_a_parallel_loop_on_one_thread_frees_the_buffers_around_it():
     assert freed(indented(body), parallel=False) == [["u f64", "t f64"]]
 
 
+@pytest.mark.slow
 @pytest.mark.cases("threads", [1, 2])
 def test_the_buffers_of_an_open_size_are_freed_where_one_fails(threads: int):
     """The second allocation fails: its extent is negative."""

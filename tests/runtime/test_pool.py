@@ -28,6 +28,7 @@ FLUSHES = {"x86_64": 1 << 15, "aarch64": 1 << 24}.get(PROCESSOR, 0)
 pytestmark = pytest.mark.skipif(not pool.HAS_OWN, reason="needs POSIX threads")
 
 
+@pytest.mark.slow
 @pytest.mark.cases("width", [1, 2, 3, 7, layout.MOST_THREADS])
 def test_each_iteration_runs_once(width: int) -> None:
     rng = np.random.default_rng(width)
@@ -177,6 +178,7 @@ def in_c(function: Any, words: int) -> Any:
     return ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_int64] * words)(address)
 
 
+@pytest.mark.slow
 def test_workers_round_and_flush_as_their_caller() -> None:
     work, now, switch = in_c(tell, 3), in_c(get, 0), in_c(change, 1)
     address = ctypes.cast(work, ctypes.c_void_p).value

@@ -194,10 +194,10 @@ def test_special_powers(kind: str) -> None:
     assert np.all(found <= bound("powf", kind))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("name", ["exp", "exp2", "expm1"])
 @np.errstate(all="ignore")
-@pytest.mark.sampled(3)
 def test_processors_without_scaling_have_the_same_powers(
     name: str, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -211,6 +211,7 @@ def test_processors_without_scaling_have_the_same_powers(
     np.testing.assert_array_equal(np.isnan(here), np.isnan(x))
 
 
+@pytest.mark.slow
 def test_no_lane_depends_on_its_neighbours() -> None:
     x = np.linspace(-1e3, 1e3, LANES)
     alone = applied("sin", x)

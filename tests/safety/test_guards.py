@@ -108,8 +108,8 @@ def test_reversed_views_are_refused_where_they_leave_their_array(target: str):
             f(numbers(8), numbers(8), first, count)
 
 
+@pytest.mark.slow
 @pytest.mark.cases("stride", [1, 3, -1, -2])
-@pytest.mark.sampled(2)
 def test_reinterpreted_views_reach_as_far_as_their_array(stride: int):
     f = gcg.compile(STRIDED, target="cpu").f
     given, result = numbers(24)[::stride][:8], np.zeros(9, np.float32)
@@ -290,6 +290,7 @@ func.func @f(%next: memref<?xi64>, %seen: memref<?xi64>, %n: index) {
 # -- without checks --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_unchecked_programs_have_no_checks():
     for text, arguments in (
         (LINE, (numbers(10), 10, 1.0)),
@@ -487,6 +488,7 @@ func.func @f(%a: memref<?x?xf32>, %b: memref<?x?xf32>, %c: memref<?x?xf32>) {
         unchecked.f(numbers(8), 8, 1.0)
 
 
+@pytest.mark.slow
 def test_a_transfer_to_a_buffer_that_is_also_collapsed_has_no_check():
     """Its elements stay in row-major order, so the transfer is as exact as without."""
     text = """func.func @f(%a: memref<2x16xf64>, %d: memref<2x16xf64>) {

@@ -95,6 +95,7 @@ def test_words_of_other_compilers_are_understood() -> None:
 # -- what steps do ---------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["cpu", "sim"])
 def test_steps_in_the_order_in_which_they_stand(target: str) -> None:
     steps = s.tile("i", sizes=[8, 8]), s.interchange("i", order=["j", "i", "k"])
@@ -125,6 +126,7 @@ def test_staged_copies_under_way_in_a_block_program() -> None:
     assert is_right(LINALG, scheduled(LINALG, "sim", *steps))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("i", "j", "grid"), [("y", "x", "(4, 3, 1)"), ("x", "y", "(3, 4, 1)")]
 )
@@ -176,6 +178,7 @@ func.func @f(%A: memref<8x64xf32>, %B: memref<8x64xf32>) {
     assert made.source("f").count("syncthreads") == 1
 
 
+@pytest.mark.slow
 def test_a_changed_plan_makes_another_kernel() -> None:
     first = gcg.compile(LINALG.text, target="sim")
     (step,) = first.schedule("f")
@@ -202,6 +205,7 @@ def test_loops_run_on_cpu_threads_where_the_schedule_says_so() -> None:
     assert "affine.parallel" not in dict(without.stages("f"))["map-cpu"]
 
 
+@pytest.mark.slow
 def test_schedules_of_python_functions_and_ready_made_operations() -> None:
     @gcg.jit(target="sim")
     def twice(a, b):  # noqa: ANN001

@@ -41,7 +41,7 @@ def agree(program: TensorProgram) -> None:
         np.testing.assert_array_equal(array, wanted, program.text)
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 1 << 30), st.integers(1, 10))
 def test_buffers_hold_the_values(seed: int, size: int):

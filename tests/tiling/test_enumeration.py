@@ -43,6 +43,7 @@ def is_sound(scop: Scop) -> bool:
     return not (proven(known).is_complete and simulated(known))
 
 
+@pytest.mark.slow
 @settings(nests, max_examples=50)
 @given(kernels())
 def test_random_kernels_that_are_proven_have_no_race(scop: Scop) -> None:
@@ -150,6 +151,7 @@ def test_both_prove(body: tuple[Node, ...]) -> None:
     assert races(model(scop)) == ()
 
 
+@pytest.mark.slow
 @pytest.mark.cases(
     "body",
     [
@@ -403,6 +405,7 @@ def disagreements(
     return [scop for scop in decided if races(model(scop, PROOF))]
 
 
+@pytest.mark.slow
 def test_pipelines_that_are_proven_are_proven_by_isl() -> None:
     assert disagreements(pipelines, 0, 100, 5) == []
 
@@ -412,6 +415,7 @@ def test_many_pipelines_that_are_proven_are_proven_by_isl() -> None:
     assert disagreements(pipelines, 1, 1_800, 90) == []
 
 
+@pytest.mark.slow
 def test_open_pipelines_that_are_proven_are_proven_by_isl() -> None:
     assert disagreements(open_pipelines, 2, 80, 3) == []
 
@@ -457,6 +461,7 @@ def places_proven(seed: int, tried: int, wanted: int) -> list[Scop]:
     return [scop for scop in decided if races(model(scop, PROOF))]
 
 
+@pytest.mark.slow
 def test_images_that_are_proven_are_proven_by_isl() -> None:
     assert places_proven(0, 150, 10) == []
 

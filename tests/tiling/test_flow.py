@@ -133,7 +133,7 @@ def doubtful_scops(draw: st.DrawFn) -> Scop:
     return replace(scop, body=with_doubtful_writes(scop.body, set(drawn)))
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.slow
 @settings(nests, max_examples=120)
 @given(doubtful_scops())
 def test_writes_that_may_not_happen_hide_nothing(scop: Scop):

@@ -30,6 +30,7 @@ from gpucodegen.tiling.machine.gpu.shared_copies import tile_copy, wavefronts
 from gpucodegen.tiling.machine.gpu.warpgroups import WarpgroupCounts
 
 
+@pytest.mark.slow
 @given(
     st.sampled_from([4, 8, 16]),
     st.lists(st.integers(0, 255), min_size=32, max_size=32),

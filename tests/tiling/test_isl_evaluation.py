@@ -68,6 +68,7 @@ def agrees_with_isl(text: str) -> bool | None:
     return found is None or found.is_equal(solver.map(f"{{ {ours} }}"))
 
 
+@pytest.mark.slow
 @settings(nests, max_examples=100)
 @given(TEXTS)
 def test_indices_have_the_values_of_isl(text: str) -> None:

@@ -132,7 +132,7 @@ def test_no_operations_left_mean_dependent():
     assert found[0, 1, 1] == found[0, 0, 1] == "false"
 
 
-@pytest.mark.sampled(11)
+@pytest.mark.slow
 @nests
 @given(scops(parameters=("N",)))
 def test_symbolic_verdicts_cover_every_size(scop: Scop):

@@ -182,7 +182,7 @@ CHANGED: dict[str, tuple[str, Callable[[Any], Nodes]]] = {
 }
 
 
-@pytest.mark.sampled(5)
+@pytest.mark.slow
 @pytest.mark.cases("name", CHANGED)
 def test_each_condition_is_needed(name: str) -> None:
     """isl refuses these rings; enumeration would not without the condition."""
@@ -262,7 +262,7 @@ def disagreements(tried: list[Scop], wanted: int) -> list[Scop]:
     return [scop for scop in decided if is_refused(scop)]
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.slow
 @pytest.mark.cases("number", range(len(RINGS)))
 def test_edits_that_are_proven_are_proven_by_isl(number: int) -> None:
     assert disagreements([scop for _, scop in edits(RINGS[number])], 8) == []

@@ -167,7 +167,7 @@ def test_rings_of_all_sizes_are_proven(stages: int) -> None:
     assert Ring(stages).races == ()
 
 
-@pytest.mark.sampled(7)
+@pytest.mark.slow
 @pytest.mark.cases("stages", [2, 1, 3, 4, 5, 6, 7])
 def test_a_ring_that_turns_on_over_tiles_is_proven(stages: int) -> None:
     """No number of stages but 1 and 3 divides the steps of a tile."""

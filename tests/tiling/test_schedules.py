@@ -39,11 +39,11 @@ def tiled(
     return found, wavefront(found, band, sizes, chains)
 
 
+@pytest.mark.slow
 @pytest.mark.cases(
     ("sizes", "chains"), [((2, 3), 0), ((2, 3, 4), 2), ((1, 1), 3), ((1, 2), 1)]
 )
 @pytest.mark.cases("name", STENCILS)
-@pytest.mark.sampled(5)
 def test_wavefronts_run_every_instance_in_order(
     name: str, sizes: tuple[int, ...], chains: int
 ):
@@ -184,7 +184,7 @@ for i in 0..9
     )
 
 
-@pytest.mark.sampled(2)
+@pytest.mark.slow
 @pytest.mark.cases("part", [(30, 33, 40), (3, 9, 60), (11, 12, 100)])
 def test_sums_of_a_part_and_of_the_whole_end(part: tuple[int, int, int]):
     """Distances between the sums range over the extent."""
