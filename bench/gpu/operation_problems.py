@@ -15,15 +15,14 @@ from itertools import chain
 from math import prod
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from numpy.lib.stride_tricks import sliding_window_view
 
 from gpucodegen import kernels as gk
 
 special: Any = import_module("scipy.special")
+jax: Any = import_module("jax")
+jnp, lax = jax.numpy, jax.lax
 Array = np.ndarray[Any, Any]
 Shape = tuple[int, ...]
 LAYOUT = {1: "NCW", 2: "NCHW", 3: "NCDHW"}

@@ -23,11 +23,10 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-import jax
 import numpy as np
 
 import gpucodegen as gcg
-from bench.gpu.operation_problems import PROBLEMS, Array, Problem, Shape
+from bench.gpu.operation_problems import PROBLEMS, Array, Problem, Shape, jax
 from gpucodegen.api import read_module
 from gpucodegen.kernels.calls import Kernel
 from gpucodegen.report.gpu import report as gpu_report
