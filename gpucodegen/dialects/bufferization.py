@@ -7,7 +7,6 @@ the verifier rules.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework import constraints, kinds
@@ -31,6 +30,7 @@ from gpucodegen.ir.types import (
     UnrankedTensorType,
     element_type,
 )
+from gpucodegen.records import dataclass
 
 
 def tensor_like(ty: Type) -> Type:

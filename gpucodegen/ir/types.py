@@ -7,7 +7,7 @@ attributes hold types.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from gpucodegen.records import dataclass
 
 
 class Type:

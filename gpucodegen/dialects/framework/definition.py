@@ -8,7 +8,7 @@ MLIR's declarative assembly (see ``assembly``), or a pair of functions.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Flag, auto
 from string import ascii_letters, digits
 
@@ -18,6 +18,7 @@ from gpucodegen.dialects.framework.syntax import ParseOp, PrintOp, State
 from gpucodegen.ir.attributes import Attribute, DenseArrayAttr, DenseElementsAttr
 from gpucodegen.ir.operation import OPERAND_SEGMENTS, Operation, Value, split
 from gpucodegen.ir.types import I32, Type
+from gpucodegen.records import dataclass
 
 
 class Trait(Flag):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gpucodegen.dialects.shared.control_flow import CountedLoop, TwoWayBranch
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Block, Operation, Region, Value, single_block
+from gpucodegen.records import dataclass
 
 TERMINATOR = "scf.yield"
 

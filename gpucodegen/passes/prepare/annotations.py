@@ -9,7 +9,6 @@ nobody knows: these stay, for a later refusal.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen import errors
@@ -24,6 +23,7 @@ from gpucodegen.ir.types import (
     VectorType,
 )
 from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.records import dataclass
 
 _VALUES = (IndexType, IntegerType, FloatType, TensorType, VectorType)
 

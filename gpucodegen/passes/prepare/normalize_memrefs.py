@@ -10,7 +10,7 @@ forms.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 from gpucodegen import errors
@@ -41,6 +41,7 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import from_map
 from gpucodegen.passes.lower_affine.expressions import results_of
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

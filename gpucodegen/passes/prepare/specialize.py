@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import count
 from typing import ClassVar
 
@@ -48,6 +48,7 @@ from gpucodegen.passes.prepare.tensors.static_types import (
     with_kept_sizes,
     with_known_part,
 )
+from gpucodegen.records import dataclass
 
 ROUNDS = 3
 """Rounds of inference: an extent may become constant only after another one did."""
@@ -84,7 +85,7 @@ class Specialize(ModulePass):
     def refusal(self, broken: errors.VerifyError) -> errors.Error:
         """An error about the caller's shapes, or about inconsistent types."""
         if isinstance(broken, _LOST):
-            return super(Specialize, self).refusal(broken)
+            return ModulePass.refusal(self, broken)
         message = broken.template.format(**broken.details)
         return errors.ShapesDisagree(broken.location, problem=message)
 

@@ -16,7 +16,7 @@ and the accumulation may be reordered.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
@@ -42,6 +42,7 @@ from gpucodegen.passes.vectorize.loops import (
 from gpucodegen.passes.vectorize.outer_loops import outer_loop
 from gpucodegen.passes.vectorize.reductions import reduction
 from gpucodegen.passes.vectorize.transposes import transposed_tiles
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.processor import Machine, VectorUnit
 
 FORMS: tuple[VectorForm, ...] = (

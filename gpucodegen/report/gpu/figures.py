@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from math import ceil, prod
 from typing import Any
 
@@ -19,6 +19,7 @@ from gpucodegen.ptx.control_flow import Loop
 from gpucodegen.ptx.entries import Instruction
 from gpucodegen.ptx.execution.cost import WRITES
 from gpucodegen.ptx.execution.counters import Counters
+from gpucodegen.records import dataclass
 from gpucodegen.report.gpu.emulated_counters import MeasuredLaunch
 from gpucodegen.report.gpu.model import Figures, FunctionReport, KernelReport, LoopFacts
 from gpucodegen.sass.listing import ARITHMETIC
