@@ -56,6 +56,8 @@ class Context:
     buffers: Buffers = field(default_factory=Buffers)
     private: dict[str, View] = field(default_factory=dict[str, View])
     """Variables that the open loops keep in a buffer."""
+    caller: Context | None = None
+    """That of the function which this one is inlined in."""
 
     def at(self, node: ast.AST) -> None:
         """Locate the following operations at this node."""

@@ -25,7 +25,7 @@ from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.functions.arguments import array_of
 from gpucodegen.python.gathers import Gathered
 from gpucodegen.python.masks import Mask, Selected, nonzero, settled
-from gpucodegen.python.range_checks import convert
+from gpucodegen.python.range_checks import Limits, convert, limited
 from gpucodegen.python.results import is_tuple
 from gpucodegen.python.scalars import Scalar, integers, known
 from gpucodegen.python.types import category
@@ -144,7 +144,7 @@ def _parsed(
             continue
         extent = array.extents[len(parts)]
         if isinstance(entry, slice):
-            parts.append(_slice(c, entry, extent, node))
+            parts.append(_slice(c, entry, extent, node, is_checked=_is_part(array)))
             axes.append(False)
             indices.append(None)
             continue
@@ -187,7 +187,23 @@ def position(c: Context, node: ast.AST, value: Scalar, extent: Scalar) -> Scalar
     return index
 
 
-def _slice(c: Context, given: Any, extent: Scalar, place: ast.AST) -> Part:
+_CUT = Limits(0, 2**63 - 1, "a slice that is not inside of its array")
+
+
+def _is_part(array: Array) -> bool:
+    """Whether more memory than an array's own may belong to its buffer."""
+    read = array.plain if isinstance(array, Lazy) else None
+    view = array if isinstance(array, View) else read and read.view
+    return view is not None and view.roots != frozenset[object]([view.memory])
+
+
+def _slice(
+    c: Context, given: Any, extent: Scalar, place: ast.AST, *, is_checked: bool
+) -> Part:
+    """A part of a dimension; ``is_checked``: its ends must be inside of the dimension.
+
+    An access through a slice of a whole array is outside of it if the slice is.
+    """
     step = known(1) if given.step is None else given.step
     if not isinstance(step, Scalar) or step.value is not None or not step.constant:
         hint = "Use a number other than 0"
@@ -196,6 +212,10 @@ def _slice(c: Context, given: Any, extent: Scalar, place: ast.AST) -> Part:
         None if e is None else position(c, place, _number(c, place, e), extent)
         for e in (given.start, given.stop)
     )
+    if is_checked and c.source.place is None:
+        for end in (start, stop):
+            for room in () if end is None else (end, integers(c.b, "sub", extent, end)):
+                limited(c.b, room, _CUT)
     by = int(step.constant)
     if by > 0:
         start = start or known(0)

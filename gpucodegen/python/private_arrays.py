@@ -10,9 +10,11 @@ The loop carries no array then, so it can be compiled as a whole.  This is right
   nothing else refers to its old one (`assigned`), and
 - nothing else writes to the buffer, in the loop or behind it (`written_buffers`), for
   Python would write to the array that the variable had before the first iteration, or
-  to one that has another name.
+  to one that has another name, and
+- nothing writes by another name to the array that the variable had before the loop once
+  the buffer has its elements: the variable may refer to it until it is bound anew.
 
-Where one of both does not hold, the loop is translated again and carries references.
+Where one of them does not hold, the loop is translated again and carries references.
 """
 
 from __future__ import annotations
@@ -57,6 +59,8 @@ def buffer(c: Context, name: str, loop: object) -> View:
     made = copied(c.b, view)
     c.buffers.expected[made.memory] = 1
     c.buffers.loops[made.memory] = loop
+    if _is_shared(c, name, view):
+        c.buffers.initial[made.memory] = view.roots
     return made
 
 
@@ -84,13 +88,13 @@ def assigned(c: Context, name: str, value: Bound) -> bool:
 
 
 def _is_shared(c: Context, name: str, view: View) -> bool:
-    """Whether a variable of another name may refer to an array's memory."""
+    """Whether another variable, also of a caller, may refer to an array's memory."""
+    others = [value for other, value in c.variables.items() if other != name]
     return any(
         not view.roots.isdisjoint(_roots(leaf))
-        for other, value in c.variables.items()
-        if other != name
+        for value in others
         for leaf in leaves(value)
-    )
+    ) or (c.caller is not None and _is_shared(c.caller, "", view))
 
 
 def _roots(leaf: Bound) -> frozenset[object]:

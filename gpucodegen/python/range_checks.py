@@ -1,7 +1,10 @@
-"""Checks that the dtype of an array holds an integer of Python.
+"""Checks that an integer of Python has limits: those of a dtype, or of a dimension.
 
 NumPy raises OverflowError where it converts such an integer to a dtype that does not
 hold it; here an assertion ends the call. Integers whose `Scalar.limits` fit need none.
+Slices of parts of arrays are checked the same way: whether an access is inside of the
+whole array does not tell that it is inside of the part.
+
 A check leaves the loops in which the integer does not change; where it is a monotone
 function of a loop's variable, its values in the first and the last iteration are
 checked before the loop. Any other check in a loop sets a flag of its iteration, so that
@@ -37,24 +40,40 @@ Role = Literal["loop", "arm", "elements", "other"]
 
 
 @dataclass(frozen=True, slots=True)
+class Limits:
+    """The least and the greatest integer, and what any other one is."""
+
+    low: int
+    high: int
+    otherwise: str
+
+
+def held_by(kind: np.dtype[Any]) -> Limits:
+    """The integers that a dtype holds."""
+    info = np.iinfo(kind)
+    otherwise = f"an integer that {kind.name} does not hold; use a wider type"
+    return Limits(int(info.min), int(info.max), otherwise)
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
-    """A dtype that must hold integers, unless one of the ``ranges`` is empty."""
+    """Limits that integers must have, unless one of the ``ranges`` is empty."""
 
     numbers: tuple[Scalar, ...]
-    kind: np.dtype[Any]
+    limits: Limits
     location: Location = field(compare=False)
     ranges: tuple[tuple[Scalar, Scalar], ...] = ()
 
     @property
     def is_needed(self) -> bool:
-        return any(not is_held(number, self.kind) for number in self.numbers)
+        return any(not is_held(number, self.limits) for number in self.numbers)
 
 
 @dataclass(frozen=True, slots=True)
 class Flags:
     """A bool for each iteration of one or two loops: whether a check failed in it."""
 
-    kind: np.dtype[Any]
+    limits: Limits
     loops: tuple[Block, ...]
     memory: Value
     location: Location
@@ -113,11 +132,10 @@ class Block(OperationList):
         return integers(b, name, self.replaced(b, one, by), self.replaced(b, other, by))
 
 
-def is_held(number: Scalar, kind: np.dtype[Any]) -> bool:
-    """Whether a dtype certainly holds an integer of Python."""
+def is_held(number: Scalar, limits: Limits) -> bool:
+    """Whether an integer of Python certainly has the limits."""
     low, high = limits_of(number)
-    limits = np.iinfo(kind)
-    return bool(limits.min <= low and high <= limits.max)
+    return limits.low <= low and high <= limits.high
 
 
 def convert(b: OperationList, number: Scalar, kind: Kind) -> Scalar:
@@ -126,9 +144,15 @@ def convert(b: OperationList, number: Scalar, kind: Kind) -> Scalar:
     Raises OutOfRange if the integer is a constant.
     """
     is_checked = number.kind is int and not is_python(kind) and kind.kind in "iu"
-    if is_checked and number.value is not None and not is_held(number, kind):
-        require(b, Check((number,), kind, b.location))
+    if is_checked and number.value is not None:
+        limited(b, number, held_by(kind))
     return astype(b, number, kind, checked=True)
+
+
+def limited(b: OperationList, number: Scalar, allowed: Limits) -> None:
+    """End the call where an integer that is no constant is outside of the limits."""
+    if not is_held(number, allowed):
+        require(b, Check((number,), allowed, b.location))
 
 
 def require(b: OperationList, check: Check) -> None:
@@ -144,7 +168,7 @@ def require(b: OperationList, check: Check) -> None:
     if blocks:
         _flagged(b, _flags(blocks, check), check)
     else:
-        asserted(b, _any_violated(b, check), check.kind)
+        asserted(b, _any_violated(b, check), check.limits)
     b.location = before
 
 
@@ -162,7 +186,7 @@ def leave(b: OperationList, body: Block) -> None:
                 for value in values[: 1 + (body.occurrences(number) == 1)]
             )
             ranges = (*ranges, (start, stop))
-        moved = Check(numbers, check.kind, check.location, ranges)
+        moved = Check(numbers, check.limits, check.location, ranges)
         if moved.is_needed:
             require(b, moved)
         if not moved.is_needed or (isinstance(b, Block) and moved in b.checks):
@@ -202,17 +226,16 @@ def _flags(blocks: Sequence[Block], check: Check) -> Flags:
         inside.append(block)
     for flags in blocks[0].flags:
         is_same = [*map(id, flags.loops)] == [*map(id, loops)]
-        if flags.kind == check.kind and is_same:
+        if flags.limits == check.limits and is_same:
             return flags
     memory = Value(MemRefType((None,) * len(loops), I1), "flags", check.location)
-    made = Flags(check.kind, tuple(loops), memory, check.location)
+    made = Flags(check.limits, tuple(loops), memory, check.location)
     blocks[0].flags.append(made)
     return made
 
 
 def _violations(b: OperationList, check: Check) -> list[Value]:
-    limits = np.iinfo(check.kind)
-    low, high = int(limits.min), int(limits.max)
+    low, high = check.limits.low, check.limits.high
     found: list[Value] = []
     for number in check.numbers:
         value, possible = number.ssa(b), limits_of(number)
@@ -235,10 +258,10 @@ def _any_violated(b: OperationList, check: Check) -> Value:
     return found
 
 
-def asserted(b: OperationList, is_violated: Value, kind: np.dtype[Any]) -> None:
+def asserted(b: OperationList, is_violated: Value, limits: Limits) -> None:
     """End the call if a check failed."""
-    said = f"an integer that {kind.name} does not hold; use a wider type"
-    b.add("cf.assert", (negated(b, is_violated),), (), {"msg": StringAttr(said)})
+    message = {"msg": StringAttr(limits.otherwise)}
+    b.add("cf.assert", (negated(b, is_violated),), (), message)
 
 
 def _flagged(b: OperationList, flags: Flags, check: Check) -> None:

@@ -53,5 +53,5 @@ def after_loop(b: OperationList, made: list[tuple[Flags, View]]) -> None:
         axes = range(len(view.extents))
         found = reductions.reduced(b, reductions.ANY, view, axes)
         assert isinstance(found, Scalar)
-        asserted(b, found.ssa(b), flags.kind)
+        asserted(b, found.ssa(b), flags.limits)
     b.location = before

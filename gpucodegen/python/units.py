@@ -217,7 +217,9 @@ class Unit:
                 source, filename=outer.filename, text=outer.text, place=place
             )
         outside = {} if callee.around is None else callee.around.variables
-        inner = Context(source, callee.names, self, c.b, {**outside}, c.buffers)
+        inner = Context(
+            source, callee.names, self, c.b, {**outside}, c.buffers, caller=c
+        )
         for name, value in bound.arguments.items():
             inner.variables[name] = kept(c.b, frozen(value))
         self.depth += 1

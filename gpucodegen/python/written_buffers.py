@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
 
 from gpucodegen.dialects import linalg
 from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.ir.types import MemRefType
 from gpucodegen.records import dataclass
 
 VIEWS = frozenset(
@@ -19,9 +20,14 @@ VIEWS = frozenset(
 READS = frozenset({"memref.load", "memref.dim", "func.return"})
 
 
-def writes(operations: Iterable[Operation], buffer: Value) -> int:
-    """How many operations may write to a buffer, or pass it on."""
-    shown, found = {buffer}, 0
+def writes(
+    operations: Iterable[Operation], buffer: Value, others: Iterable[Value] = ()
+) -> int:
+    """How many operations may write to a buffer, or pass it on.
+
+    ``others``: values that show it in front of the operations.
+    """
+    shown, found = {buffer, *others}, 0
     for root in operations:
         for op in root.walk():
             if shown.isdisjoint(op.operands):
@@ -35,22 +41,75 @@ def writes(operations: Iterable[Operation], buffer: Value) -> int:
     return found
 
 
+def _aliases(operations: Sequence[Operation], buffer: Value) -> set[Value]:
+    """Values that may show a buffer: views, results of calls, what regions hand on."""
+    shown, before = {buffer}, 0
+    while len(shown) > before:
+        before = len(shown)
+        for root in operations:
+            for op in root.walk():
+                nested = (v for inner in op.walk() for v in inner.operands)
+                hands_on = op.regions or op.name in VIEWS or op.name == "func.call"
+                if hands_on and not shown.isdisjoint(nested):
+                    blocks = [block for region in op.regions for block in region.blocks]
+                    made = (*op.results, *(v for b in blocks for v in b.arguments))
+                    shown.update(v for v in made if isinstance(v.type, MemRefType))
+    return shown
+
+
+def _after(
+    operations: Sequence[Operation], buffer: Value, root: Value
+) -> Iterator[Operation]:
+    """What may run after the allocation of a buffer while the root is the same one.
+
+    That is what follows, and all of a loop around both but not around the root.
+    """
+    for n, op in enumerate(operations):
+        if buffer not in (v for inner in op.walk() for v in inner.results):
+            continue
+        blocks = [block for region in op.regions for block in region.blocks]
+        made = {v for inner in op.walk() for v in inner.results}
+        made.update(v for block in blocks for v in block.arguments)
+        if op.name in ("scf.for", "scf.while") and root not in made:
+            yield op
+        else:
+            for block in blocks:
+                yield from _after(block.operations, buffer, root)
+        yield from operations[n + 1 :]
+
+
 @dataclass(slots=True)
 class Buffers:
     """The buffers of one function, with the inlined ones.
 
     ``expected``: operations that write to each, and ``loops``: the loop of each;
-    ``carrying``: loops that carry references.
+    ``carrying``: loops that carry references.  ``initial``: where another variable may
+    refer to the array whose elements a buffer got, the roots of that array.
     """
 
     carrying: set[object] = field(default_factory=set[object])
     expected: dict[Value, int] = field(default_factory=dict[Value, int])
+    initial: dict[Value, frozenset[object]] = field(
+        default_factory=dict[Value, frozenset[object]]
+    )
     loops: dict[Value, object] = field(default_factory=dict[Value, object])
 
     def shared(self, operations: Sequence[Operation]) -> set[object]:
-        """The loops with a buffer that something else writes to."""
+        """The loops with a buffer that something else writes to, or to its origin."""
         return {
             self.loops[buffer]
             for buffer, count in self.expected.items()
             if writes(operations, buffer) > count
+            or any(
+                _is_written(operations, buffer, root)
+                for root in self.initial.get(buffer, ())
+            )
         }
+
+
+def _is_written(operations: Sequence[Operation], buffer: Value, root: object) -> bool:
+    """Whether an array may be written to after a buffer got its elements."""
+    if not isinstance(root, Value):
+        return True
+    after = _after(operations, buffer, root)
+    return writes(after, root, _aliases(operations, root)) > 0
