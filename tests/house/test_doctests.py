@@ -10,7 +10,7 @@ import pytest
 
 from tests.house.readme import ROOT
 
-EXTRAS = {"cupy", "numba_cuda", "jax", "rich", "matplotlib", "triton"}
+EXTRAS = {"cupy", "numba_cuda", "jax", "scipy", "rich", "matplotlib", "triton"}
 FRAMEWORKS = Path("bench", "gpu", "triton_kernels.py")
 COMPILING = Path("gpucodegen", "kernels"), Path("gpucodegen", "interop")
 """Folders of modules whose examples compile kernels, and take long."""
