@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from gpucodegen.ir.attributes import StridedLayoutAttr
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import MemRefType
+from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.passes.prepare.flatten_elements import with_columns
 from gpucodegen.python.arrays import (
     Array,
@@ -25,7 +26,7 @@ from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.functions.arguments import array_of
 from gpucodegen.python.gathers import Gathered
 from gpucodegen.python.masks import Mask, Selected, nonzero, settled
-from gpucodegen.python.range_checks import Limits, convert, limited
+from gpucodegen.python.range_checks import Block, Limits, convert, limited
 from gpucodegen.python.results import is_tuple
 from gpucodegen.python.scalars import Scalar, integers, known
 from gpucodegen.python.types import category
@@ -144,7 +145,7 @@ def _parsed(
             continue
         extent = array.extents[len(parts)]
         if isinstance(entry, slice):
-            parts.append(_slice(c, entry, extent, node, is_checked=_is_part(array)))
+            parts.append(_slice(c, entry, extent, node, _has_checks(c, array)))
             axes.append(False)
             indices.append(None)
             continue
@@ -190,20 +191,27 @@ def position(c: Context, node: ast.AST, value: Scalar, extent: Scalar) -> Scalar
 _CUT = Limits(0, 2**63 - 1, "a slice that is not inside of its array")
 
 
-def _is_part(array: Array) -> bool:
-    """Whether more memory than an array's own may belong to its buffer."""
+def _has_checks(c: Context, array: Array) -> Literal["no", "stop", "all"]:
+    """Whether a slice of an array is checked.
+
+    An access through a slice of a whole argument is outside of it if the slice is, and
+    is refused by its bounds; those of arrays that a function makes may depend on data.
+    """
     read = array.plain if isinstance(array, Lazy) else None
     view = array if isinstance(array, View) else read and read.view
-    return view is not None and view.roots != frozenset[object]([view.memory])
+    if view is None or c.source.place is not None:
+        return "no"
+    if view.roots != frozenset[object]([view.memory]):
+        return "all"
+    b: OperationList | None = c.b
+    while b is not None:
+        if any(view.memory in op.results for op in b.operations):
+            return "stop"
+        b = b.outer if isinstance(b, Block) else None
+    return "no"
 
 
-def _slice(
-    c: Context, given: Any, extent: Scalar, place: ast.AST, *, is_checked: bool
-) -> Part:
-    """A part of a dimension; ``is_checked``: its ends must be inside of the dimension.
-
-    An access through a slice of a whole array is outside of it if the slice is.
-    """
+def _slice(c: Context, given: Any, extent: Scalar, place: ast.AST, checks: str) -> Part:
     step = known(1) if given.step is None else given.step
     if not isinstance(step, Scalar) or step.value is not None or not step.constant:
         hint = "Use a number other than 0"
@@ -212,10 +220,12 @@ def _slice(
         None if e is None else position(c, place, _number(c, place, e), extent)
         for e in (given.start, given.stop)
     )
-    if is_checked and c.source.place is None:
-        for end in (start, stop):
-            for room in () if end is None else (end, integers(c.b, "sub", extent, end)):
-                limited(c.b, room, _CUT)
+    for end in (start, stop):
+        if end is None or checks == "no":
+            continue
+        limited(c.b, integers(c.b, "sub", extent, end), _CUT)
+        if checks == "all":
+            limited(c.b, end, _CUT)
     by = int(step.constant)
     if by > 0:
         start = start or known(0)
