@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 from gpucodegen.ir.attributes import StridedLayoutAttr
 from gpucodegen.ir.operation import Value
@@ -145,7 +145,9 @@ def _parsed(
             continue
         extent = array.extents[len(parts)]
         if isinstance(entry, slice):
-            parts.append(_slice(c, entry, extent, node, _has_checks(c, array)))
+            parts.append(
+                _slice(c, entry, extent, node, is_checked=_is_checked(c, array))
+            )
             axes.append(False)
             indices.append(None)
             continue
@@ -188,30 +190,33 @@ def position(c: Context, node: ast.AST, value: Scalar, extent: Scalar) -> Scalar
     return index
 
 
-_CUT = Limits(0, 2**63 - 1, "a slice that is not inside of its array")
+_INSIDE = Limits(
+    0, 2**63 - 1, "a slice that ends outside of its array; limit its ends by the length"
+)
 
 
-def _has_checks(c: Context, array: Array) -> Literal["no", "stop", "all"]:
-    """Whether a slice of an array is checked.
+def _is_checked(c: Context, array: Array) -> bool:
+    """Whether the ends of a slice are checked, not just accesses through it.
 
-    An access through a slice of a whole argument is outside of it if the slice is, and
-    is refused by its bounds; those of arrays that a function makes may depend on data.
+    Accesses through a slice of a whole argument are outside of the argument if the
+    slice is, and its bounds are checked. The buffer of a part has other elements, and
+    the extents of an array that a function makes may depend on data.
     """
     read = array.plain if isinstance(array, Lazy) else None
     view = array if isinstance(array, View) else read and read.view
     if view is None or c.source.place is not None:
-        return "no"
-    if view.roots != frozenset[object]([view.memory]):
-        return "all"
+        return False
     b: OperationList | None = c.b
     while b is not None:
         if any(view.memory in op.results for op in b.operations):
-            return "stop"
+            return True
         b = b.outer if isinstance(b, Block) else None
-    return "no"
+    return view.roots != frozenset[object]([view.memory])
 
 
-def _slice(c: Context, given: Any, extent: Scalar, place: ast.AST, checks: str) -> Part:
+def _slice(
+    c: Context, given: Any, extent: Scalar, place: ast.AST, *, is_checked: bool
+) -> Part:
     step = known(1) if given.step is None else given.step
     if not isinstance(step, Scalar) or step.value is not None or not step.constant:
         hint = "Use a number other than 0"
@@ -221,11 +226,9 @@ def _slice(c: Context, given: Any, extent: Scalar, place: ast.AST, checks: str) 
         for e in (given.start, given.stop)
     )
     for end in (start, stop):
-        if end is None or checks == "no":
-            continue
-        limited(c.b, integers(c.b, "sub", extent, end), _CUT)
-        if checks == "all":
-            limited(c.b, end, _CUT)
+        if end is not None and is_checked:
+            limited(c.b, end, _INSIDE)
+            limited(c.b, integers(c.b, "sub", extent, end), _INSIDE)
     by = int(step.constant)
     if by > 0:
         start = start or known(0)
