@@ -224,6 +224,15 @@ def test_attention(kind: str, most: int, dtype: str, monkeypatch: Any) -> None:
     attention.ATTENTION.last.clear()
 
 
+@pytest.mark.slow
+def test_attention_of_any_extents_is_proven() -> None:
+    """Extents of collapsed operands are products, which no loop bound may lose."""
+    q = made((2, 2, 64, 32), "float32")
+    text = attention.ATTENTION.prepare((q, q, q), False, None).text.text()
+    kernels = gcg.compile(text, target="cuda", arch="sm_90a").assembly(attention.NAME)
+    assert len(kernels) >= 3
+
+
 def test_complex_elements_have_no_softmax() -> None:
     q = made((2, 3), COMPLEX[0])
     with pytest.raises(errors.WrongDtype):

@@ -10,7 +10,7 @@ from lowering import apply
 import gpucodegen as gcg
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
-from gpucodegen.tiling.model.scop import statements
+from gpucodegen.tiling.model.scop import loops, statements
 
 M = "memref<8xf32>"
 TABLE = {
@@ -152,3 +152,41 @@ def test_stores_are_carried_past_those_to_another_buffer():
     assert "iter_args" in str(apply("carry-stores", str(module)))
     same = str(module).replace("yield %B", "yield %A")
     assert "iter_args" not in str(apply("carry-stores", same))
+
+
+VIEWS = {
+    "offset": """
+      %v = memref.subview %x[2, 0] [%n, 4] [1, 1] :
+        memref<?x4xf32> to memref<?x4xf32, strided<[4, 1], offset: 8>>
+      %e = memref.dim %v, %zero : memref<?x4xf32, strided<[4, 1], offset: 8>>""",
+    "strides": """
+      %v = memref.subview %x[0, 0] [%n, 4] [%s, 1] :
+        memref<?x4xf32> to memref<?x4xf32, strided<[?, 1]>>
+      %e = memref.dim %v, %zero : memref<?x4xf32, strided<[?, 1]>>""",
+    "reduced": """
+      %v = memref.subview %x[0, 1] [%n, 1] [1, 1] :
+        memref<?x4xf32> to memref<?xf32, strided<[4], offset: 1>>
+      %e = memref.dim %v, %zero : memref<?xf32, strided<[4], offset: 1>>""",
+    "cast": """
+      %v = memref.reinterpret_cast %x to offset: [0], sizes: [%n, 2], strides: [%s, 1] :
+        memref<?x4xf32> to memref<?x2xf32, strided<[?, 1]>>
+      %e = memref.dim %v, %zero : memref<?x2xf32, strided<[?, 1]>>""",
+}
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_extents_of_views_are_their_sizes(view: str):
+    """Loops up to them are counted: unknown bounds would hide what is awaited."""
+    module = gcg.parse(f"""func.func @f(%x: memref<?x4xf32>, %n: index, %s: index) {{
+      %zero = arith.constant 0 : index
+      {VIEWS[view]}
+      %number = arith.constant 1.0 : f32
+      affine.for %time = 0 to 2 {{
+        affine.for %i = 0 to %e {{
+          affine.store %number, %x[%i, 0] : memref<?x4xf32>
+        }}
+      }}
+      return
+    }}""")
+    lifted = lift_function(module.functions["f"], Surroundings.of(module))
+    assert [loop.uppers for loop in loops(lifted.scop.body)] == [("2",), ("n",)]

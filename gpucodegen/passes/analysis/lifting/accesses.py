@@ -16,7 +16,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from gpucodegen.dialects.gpu.mma import matrix
-from gpucodegen.dialects.memref import Slice
 from gpucodegen.dialects.shared.combiners import atomic_kind
 from gpucodegen.dialects.shared.effects import CALLS, is_external
 from gpucodegen.ir.attributes import (
@@ -34,6 +33,7 @@ from gpucodegen.ir.types import (
     element_type,
 )
 from gpucodegen.passes.analysis.lifting.environment import Environment, Text, map_texts
+from gpucodegen.passes.analysis.lifting.index_values import extents
 from gpucodegen.tiling.model.scop import Access, AccessKind
 
 Whole = Callable[..., list[Access]]
@@ -365,20 +365,11 @@ def _box(env: Environment, op: Operation, memref: Value, kind: AccessKind) -> Ac
 
 
 def _extents(env: Environment, memref: Value) -> list[str] | None:
-    """The extents of a memref as texts, where all are known."""
-    ty, made = memref.type, env.definitions.get(memref)
-    if not isinstance(ty, MemRefType):
-        return None
-    found: list[Text] = [None if n is None else str(n) for n in ty.shape]
-    if memref not in env.views:
-        found = [text or env.extent(memref, d) for d, text in enumerate(found)]
-    elif made is not None and made.name == "memref.subview" and env.views[memref].kept:
-        sizes = Slice(made).sizes
-        shown = [sizes[d] for d in env.views[memref].kept]
-        values = [None if isinstance(size, int) else env.text(size) for size in shown]
-        found = [text or value for text, value in zip(found, values, strict=True)]
+    """The extents of a memref, where all are known."""
+    found = extents(memref, env, env.definitions)
     known = [text for text in found if text is not None]
-    return known if len(known) == len(found) else None
+    is_ranked = isinstance(memref.type, MemRefType)
+    return known if is_ranked and len(known) == len(found) else None
 
 
 def _rows_of_tiles(op: Operation, env: Environment) -> Accesses:

@@ -15,6 +15,7 @@ from gpucodegen.dialects import affine
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.framework.registry import lookup
 from gpucodegen.dialects.gcg import STATED_SIZE
+from gpucodegen.dialects.memref import Slice
 from gpucodegen.dialects.memref.reshapes import groups_of
 from gpucodegen.dialects.shared.memory import ALLOCATIONS, is_shared
 from gpucodegen.ir.affine import Dim
@@ -59,6 +60,7 @@ def foresee(function: Operation, env: Environment, definitions: Definitions) -> 
             _is_shown_collapsed(op, env, definitions)
 
 
+CAST = "memref.reinterpret_cast"
 NAMED = frozenset({"memref.get_global", "gpu.dynamic_shared_memory"})
 """Operations that result in the same memory wherever they state the same name."""
 
@@ -321,7 +323,7 @@ _VIEW_MAKERS: dict[str, Callable[[Operation, Environment, Definitions], View]] =
     "memref.reshape": _unknown,
     "memref.memory_space_cast": _same,
     "memref.subview": _subview,
-    "memref.reinterpret_cast": _unknown,
+    CAST: _unknown,
     "memref.extract_strided_metadata": _unknown,
     "memref.expand_shape": _expanded_view,
     COLLAPSE: _collapsed_view,
@@ -389,16 +391,35 @@ def _cast(op: Operation, env: Environment, definitions: Definitions) -> Text:
 
 def _dim(op: Operation, env: Environment, definitions: Definitions) -> Text:
     memref, index = op.operands
-    memref = unstated(memref, definitions)
     defined = definitions.get(index)
     value = None if defined is None else defined.attributes.get("value")
-    shape = getattr(memref.type, "shape", None)
-    if not isinstance(value, IntegerAttr) or shape is None:
+    texts = extents(unstated(memref, definitions), env, definitions)
+    if not isinstance(value, IntegerAttr) or not 0 <= value.value < len(texts):
         return None
-    if not 0 <= value.value < len(shape) or memref in env.views:
-        return None
-    extent = shape[value.value]
-    return env.extent(memref, value.value) if extent is None else str(extent)
+    return texts[value.value]
+
+
+def extents(
+    memref: Value, env: Environment, definitions: Definitions
+) -> tuple[Text, ...]:
+    """The extents of a memref; None where the sizes of a view are not stated."""
+    shape = memref.type.shape if isinstance(memref.type, MemRefType) else ()
+    stated: tuple[Text, ...] = (None,) * len(shape)
+    view, made = env.views.get(memref), definitions.get(memref)
+    if view is None:
+        stated = tuple(
+            env.extent(memref, d) if n is None else None for d, n in enumerate(shape)
+        )
+    elif made is not None and made.name in ("memref.subview", CAST):
+        sizes = Slice(made).sizes
+        kept = view.kept or tuple(range(len(sizes)))
+        if len(kept) == len(shape):
+            stated = tuple(
+                str(size) if isinstance(size, int) else env.text(size)
+                for size in (sizes[d] for d in kept)
+            )
+    numbers = (None if n is None else str(n) for n in shape)
+    return tuple(n or text for n, text in zip(numbers, stated, strict=True))
 
 
 def _extreme(function: str) -> Evaluate:
