@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given, settings
@@ -423,6 +423,107 @@ def test_open_pipelines_that_are_proven_are_proven_by_isl() -> None:
 @pytest.mark.slow
 def test_many_open_pipelines_that_are_proven_are_proven_by_isl() -> None:
     assert disagreements(open_pipelines, 3, 1_500, 60) == []
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A pipeline of N trips over tiles in stages, which are copied ahead of their use.
+
+    ``ahead``: the tiles that are copied before the loop. ``fewer``: in how many trips
+    less than there are tiles left one is copied. ``round``: the trips made at a time.
+    """
+
+    stages: int = 3
+    ahead: int = 2
+    fewer: int = 0
+    pending: int = 1
+    first: int = 0
+    is_guarded: bool = True
+    has_barrier: bool = True
+    round: int = 1
+
+    def tile(self, at: str, name: str) -> Statement:
+        return copy(f"64*(({at}) mod {self.stages}) + t", name)
+
+    def trip(self, at: str, name: str, *, is_whole: bool) -> Iterator[Node]:
+        """Wait for a tile, copy a later one, and use the first."""
+        yield GroupWait(self.pending)
+        if self.has_barrier:
+            yield Barrier()
+        later = self.tile(f"{at} + {self.ahead}", f"copy {name}")
+        left = f"N - {self.ahead + self.fewer + 1} - ({at}) >= 0"
+        yield later if is_whole else guarded(left, later)
+        yield Commit()
+        yield use(f"64*(({at}) mod {self.stages}) + 63 - t", f"use {name}")
+
+    def kernel(self) -> Scop:
+        body = list[Node]()
+        for n in range(self.ahead):
+            tile = self.tile(f"{n + self.first}", f"tile {n}")
+            is_inside = guarded(f"N - {n + self.first + 1} >= 0", tile)
+            body += is_inside if self.is_guarded else tile, Commit()
+        start: tuple[str, ...] = (str(self.first),)
+        if self.round > 1:
+            rounds = f"floor((N - {self.ahead})/{self.round})"
+            inside = [
+                node
+                for n in range(self.round)
+                for node in self.trip(f"{self.round}*q + {n}", f"{n}", is_whole=True)
+            ]
+            body.append(Loop("q", "0", rounds, body=tuple(inside)))
+            start = f"{self.round}*({rounds})", "0"
+        trip = tuple(self.trip("k", "last", is_whole=False))
+        body.append(Loop("k", start, "N", body=trip))
+        return open_kernel(*map(only_shared, body))
+
+
+STAGED = [
+    (Staged(), True),
+    (Staged(stages=2, ahead=1, pending=0), True),
+    (Staged(stages=4, ahead=3, pending=2), True),
+    (Staged(stages=4), True),
+    (Staged(first=1), True),
+    (Staged(round=3), True),
+    (Staged(stages=4, ahead=3, pending=2, round=4), True),
+    (Staged(fewer=1), True),
+    (Staged(fewer=-1), False),
+    (Staged(pending=2), False),
+    (Staged(is_guarded=False), False),
+    (Staged(has_barrier=False), False),
+    (Staged(stages=2), False),
+    (Staged(stages=2, round=2), False),
+    (Staged(pending=2, round=3), False),
+    (Staged(fewer=-1, round=3), False),
+]
+
+
+@pytest.mark.sampled(5)
+@pytest.mark.cases(("staged", "is_proven"), STAGED)
+def test_trip_counts_decide_what_is_copied(staged: Staged, *, is_proven: bool) -> None:
+    assert proven(staged.kernel()).is_complete == is_proven
+
+
+def staged_pipelines(seed: int, count: int) -> Iterator[Scop]:
+    """Random pipelines with guarded copies, right ones and others."""
+    chosen = random.Random(seed)
+    for _ in range(count):
+        stages = chosen.choice([2, 3, 4])
+        ahead = max(1, stages - chosen.choice([0, 1, 1, 1, 2]))
+        yield Staged(
+            stages,
+            ahead,
+            fewer=chosen.choice([-1, 0, 0, 0, 1]),
+            pending=max(0, ahead - chosen.choice([0, 1, 1, 1, 2])),
+            first=chosen.choice([0, 0, 1, 2]),
+            is_guarded=chosen.random() < 0.8,
+            has_barrier=chosen.random() < 0.9,
+            round=chosen.choice([1, 1, 2, 3, 4]),
+        ).kernel()
+
+
+@pytest.mark.slow
+def test_staged_pipelines_that_are_proven_are_proven_by_isl() -> None:
+    assert disagreements(staged_pipelines, 4, 60, 10) == []
 
 
 PIXELS = (

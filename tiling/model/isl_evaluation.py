@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-from math import lcm
+from math import gcd, lcm
 from types import CodeType
 from typing import Any, TypeAlias
 
@@ -200,6 +200,15 @@ class Sum:
                     yield text, left, number
                 case _:
                     pass
+
+    def modulo(self, number: int) -> frozenset[int]:
+        """The remainders that it may have, for any integers in the place of atoms.
+
+        >>> sorted(sum_of("4*(i + 2*j) + 3").modulo(8))
+        [3, 7]
+        """
+        step = gcd(number, *self.factors.values())
+        return frozenset((self.constant + n) % number for n in range(0, number, step))
 
     @property
     def fits(self) -> bool:

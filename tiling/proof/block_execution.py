@@ -204,13 +204,13 @@ class BlockExecution:
         """The states behind a loop, after any number of trips.
 
         What a trip does depends on the state before and on the remainder of the loop's
-        variable, so these are all states once no pair of them is new.
+        variable, so these are all states once no pair of them is new.  The last trips
+        follow in their order.
         """
-        first = None if loop.lower is None else int(loop.lower.value({}))
-        starts = range(self.period) if first is None else (first % self.period,)
+        starts = {n for lower in loop.lowers for n in lower.modulo(self.period)}
         pending = [(state, start) for start in starts]
         seen = dict.fromkeys(pending)
-        while pending:
+        while pending and loop.body:
             before, value = pending.pop()
             inside = {**values, loop.name: value}
             following = (value + loop.step) % self.period
@@ -218,6 +218,15 @@ class BlockExecution:
                 if (after, following) not in seen:
                     seen[after, following] = None
                     pending.append((after, following))
+            self._check_states(seen)
+        for body in loop.last:
+            seen = {
+                (after, (value + loop.step) % self.period): None
+                for before, value in seen
+                for after in self._outcomes(
+                    body, {**values, loop.name: value}, mask, (before,)
+                )
+            }
             self._check_states(seen)
         return {reached: None for reached, _ in seen}
 

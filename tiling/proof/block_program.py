@@ -21,10 +21,12 @@ from gpucodegen.tiling.model.isl_evaluation import (
     Formula,
     Integers,
     Residues,
+    Sum,
     UndecidedError,
     formula,
     formula_of,
     residues,
+    sum_of,
 )
 from gpucodegen.tiling.model.scop import (
     Barrier,
@@ -49,6 +51,7 @@ from gpucodegen.tiling.proof.kernel_accesses import (
     spans,
     uses_in,
 )
+from gpucodegen.tiling.proof.trip_counts import ANY, Case
 
 MOST_CELLS = 1 << 22
 """Cells of an array of a block; shared memory has fewer."""
@@ -93,13 +96,15 @@ class WalkedLoop:
 class OpenLoop:
     """A loop that holds fences and has any number of trips, the same for all threads.
 
-    ``lower``: the first value, if it is known.
+    The first value is one of ``lowers``. ``last``: the bodies of the last trips, which
+    are always executed; an empty ``body``: there are no others.
     """
 
     name: str
-    lower: Formula | None
+    lowers: tuple[Sum, ...]
     step: int
     body: tuple[Step, ...]
+    last: tuple[tuple[Step, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,7 +141,7 @@ def is_open(step: Step) -> bool:
             return False
 
 
-def _has_fence(node: Node) -> bool:
+def has_fence(node: Node) -> bool:
     return any(isinstance(inner, Fence) for inner in walk((node,)))
 
 
@@ -154,13 +159,15 @@ class Program:
 
     ``control``: the loop bounds and, with True, the conditions that depend on blocks.
     ``memories``: those that a barrier has to order to count.  ``tilings``: of the
-    arrays that all blocks share, each of which accesses tiles of its own.
+    arrays that all blocks share, each of which accesses tiles of its own. ``case``:
+    the values of the parameters.
     """
 
     kernel: KernelAccesses
     arrays: frozenset[str]
     memories: frozenset[str] = frozenset({"shared"})
     tilings: Mapping[str, Tiling] = field(default_factory=dict[str, Tiling])
+    case: Case = ANY
     sites: list[Site] = field(default_factory=list[Site])
     control: set[tuple[str, bool]] = field(default_factory=set[tuple[str, bool]])
     open_loops: set[str] = field(default_factory=set[str])
@@ -192,20 +199,21 @@ class Program:
                 pass
             case Barrier() | Commit() | GroupWait() | ProxyFence():
                 yield node
-            case Loop() if _has_fence(node):
+            case Loop() if has_fence(node):
                 texts = (*node.lowers, *node.uppers)
                 bounds = [self._control(t, fixed, is_constraint=False) for t in texts]
                 if not all(bounds):
                     self.open_loops.add(node.name)
-                body = self.steps(node.body, fixed | {node.name}, threads)
+                nodes, trips = self.case.trips(node, self.kernel.parameters)
+                inside = fixed | {node.name}
+                body = self.steps(nodes, inside, threads)
+                last = tuple(self.steps(each, inside, threads) for each in trips)
                 if body and all(bounds):
                     yield WalkedLoop(Range.of(node), body)
-                elif body:
-                    lower = formula(node.lowers[0])
-                    is_known = len(node.lowers) == 1 and not lower.variables
-                    first = lower if is_known else None
-                    yield OpenLoop(node.name, first, node.step, body)
-            case If(constraints=constraints) if _has_fence(node):
+                elif body or last:
+                    lowers = tuple(map(sum_of, node.lowers))
+                    yield OpenLoop(node.name, lowers, node.step, body, last)
+            case If(constraints=constraints) if has_fence(node):
                 if constraints is None:
                     raise UndecidedError("an unknown condition around a barrier")
                 known = fixed | self.kernel.threads.keys()

@@ -13,7 +13,8 @@ left to `races`, which also has the witnesses.  It covers
   (`block_execution`); with them arrays of the whole grid of which each block accesses
   tiles of its own (`cell_owners`).
 
-Extents of the grid and trip counts of loops with barriers may depend on parameters.
+Extents of the grid and trip counts of loops with barriers may depend on parameters,
+and conditions on copies may depend on these counts (`trip_counts`).
 Tags and waits on them, other mbarriers, barriers of the grid or of some lanes, and
 other uses of parameters are left to isl.  `Access.must`, ``assumed`` and ``trusted`` do
 not matter: every access counts, and an unknown index of an array that is written is
@@ -45,11 +46,17 @@ from gpucodegen.tiling.model.scop import (
     walk,
 )
 from gpucodegen.tiling.proof.block_execution import BlockExecution
-from gpucodegen.tiling.proof.block_program import Program, unlike_blocks
+from gpucodegen.tiling.proof.block_program import Program, has_fence, unlike_blocks
 from gpucodegen.tiling.proof.cell_owners import Tiling, check_owners, tiling_of
-from gpucodegen.tiling.proof.kernel_accesses import KernelAccesses, Use, are_updates
+from gpucodegen.tiling.proof.kernel_accesses import (
+    Budget,
+    KernelAccesses,
+    Use,
+    are_updates,
+)
 from gpucodegen.tiling.proof.kernel_order import ALL_LANES
 from gpucodegen.tiling.proof.mbarrier_rings import Ring, find_ring
+from gpucodegen.tiling.proof.trip_counts import ANY, Case, cases_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,12 +102,9 @@ def proven(scop: Scop) -> Verdict:
     tilings = dict(_tilings(kernel, by_array, shared - decided))
     for tiled in (tilings, {}) if tilings else ({},):
         arrays = of_blocks | tiled.keys()
-        try:
-            _check_blocks(kernel, arrays, tiled, ring.statements)
-        except UndecidedError:
-            continue
-        decided |= arrays
-        return Verdict(frozenset(decided), by_array.keys() <= decided)
+        if _are_in_order(kernel, arrays, tiled, ring.statements):
+            decided |= arrays
+            return Verdict(frozenset(decided), by_array.keys() <= decided)
     return Verdict(frozenset(decided))
 
 
@@ -140,11 +144,31 @@ def _ring(kernel: KernelAccesses) -> Ring:
         return Ring()
 
 
+def _are_in_order(
+    kernel: KernelAccesses,
+    arrays: frozenset[str],
+    tilings: Mapping[str, Tiling],
+    proven: frozenset[str],
+) -> bool:
+    """Whether `_check_blocks` succeeds for any parameters, or in each of the cases."""
+    with suppress(UndecidedError):
+        _check_blocks(kernel, arrays, tilings, proven, [ANY])
+        return True
+    with suppress(UndecidedError):
+        nodes = walk(kernel.body)
+        loops = [n for n in nodes if isinstance(n, Loop) and has_fence(n)]
+        cases = cases_of(kernel, loops)
+        _check_blocks(kernel, arrays, tilings, proven, cases)
+        return bool(cases)
+    return False
+
+
 def _check_blocks(
     kernel: KernelAccesses,
     arrays: frozenset[str],
     tilings: Mapping[str, Tiling],
     proven: frozenset[str],
+    cases: Sequence[Case],
 ) -> None:
     """Raise UndecidedError unless arrays of blocks, barriers and copies are in order.
 
@@ -156,11 +180,15 @@ def _check_blocks(
     if not all(_is_covered(n, arrays, written, proven) for n in walk(kernel.body)):
         raise UndecidedError("a fence or copy of another kind")
     memories = frozenset({"shared", "global"} if tilings else {"shared"})
-    program = Program(kernel, arrays, memories, tilings)
-    body = program.steps(kernel.body, frozenset(), np.ones(kernel.count, bool))
-    done = BlockExecution(kernel, program.sites, memories, program.period)
-    for block in unlike_blocks(kernel, sorted(program.control)):
-        done.run(body, block)
+    everyone, budget = np.ones(kernel.count, bool), Budget()
+    for case in cases:
+        program = Program(kernel, arrays, memories, tilings, case)
+        nodes = case.program(kernel.body, kernel.parameters)
+        body = program.steps(nodes, frozenset(), everyone)
+        period = program.period
+        done = BlockExecution(kernel, program.sites, memories, period, budget=budget)
+        for block in unlike_blocks(kernel, sorted(program.control)):
+            done.run(body, block)
 
 
 def _is_covered(
