@@ -193,6 +193,9 @@ def position(c: Context, node: ast.AST, value: Scalar, extent: Scalar) -> Scalar
 _INSIDE = Limits(
     0, 2**63 - 1, "a slice that ends outside of its array; limit its ends by the length"
 )
+_FORWARD = Limits(
+    0, 2**63 - 1, "a slice that ends before it starts; limit its end by its start"
+)
 
 
 def _is_checked(c: Context, array: Array) -> bool:
@@ -241,6 +244,7 @@ def _slice(
     if abs(by) != 1:
         more = integers(c.b, "add", size, known(abs(by) - 1))
         size = integers(c.b, "floordiv", more, known(abs(by)))
+    limited(c.b, size, _FORWARD)
     return Part(start, size, by)
 
 

@@ -126,3 +126,29 @@ def test_a_slice_of_a_part_that_ends_outside_of_it_is_refused(part: str):
         jitted(np.arange(12.0), 4)
     if part != "y[n:]":
         same(jitted(np.arange(12.0), 8), function(np.arange(12.0), 8), 0)
+
+
+@pytest.mark.parametrize("target", ["interp", "cpu"])
+@pytest.mark.parametrize("size", ["y.shape[0]", "np.zeros(len(y) + 4)", "np.mean(y)"])
+def test_a_slice_that_ends_before_it_starts_is_refused(size: str, target: str):
+    """Python has no elements there; a negative extent must not be counted with."""
+    lines = ["def f(x, m, n):", " y = x[m:n]", f" return {size}"]
+    function = function_of("\n".join(lines))
+    jitted = gcg.jit(target=target)(function)
+    with pytest.raises(errors.AssertionFailed, match="ends before it starts"):
+        jitted(np.arange(8.0), 5, 2)
+    same(jitted(np.arange(8.0), 3, 4), function(np.arange(8.0), 3, 4), 0)
+
+
+def test_slices_of_a_loop_that_end_before_they_start_are_refused():
+    function = function_of(
+        "def f(x, n):\n"
+        " s = 0\n"
+        " for k in range(n):\n"
+        "  s += len(x[k : 6 - k])\n"
+        " return s\n"
+    )
+    jitted = gcg.jit(target="cpu")(function)
+    same(jitted(np.arange(8.0), 4), function(np.arange(8.0), 4), 0)
+    with pytest.raises(errors.AssertionFailed, match="ends before it starts"):
+        jitted(np.arange(8.0), 5)
