@@ -82,6 +82,8 @@ def _subview(m: Machine, op: Operation, source: MemRef, *_: int) -> MemRef:
     offsets, sizes, strides = mixed(m, op)
     at = sum(o * s for o, s in zip(offsets, source.strides, strict=True))
     steps = [a * b for a, b in zip(strides, source.strides, strict=True)]
+    if min(sizes, default=0) < 0:
+        raise errors.NegativeExtent(op.location, shape=tuple(sizes))
     gone = _gone(op.results[0].type, sizes, steps)
     return source.viewed(at, without(sizes, gone), without(steps, gone))
 

@@ -10,7 +10,6 @@ from typing import Any
 from gpucodegen.ir.attributes import StridedLayoutAttr
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import MemRefType
-from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.passes.prepare.flatten_elements import with_columns
 from gpucodegen.python.arrays import (
     Array,
@@ -26,7 +25,7 @@ from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.functions.arguments import array_of
 from gpucodegen.python.gathers import Gathered
 from gpucodegen.python.masks import Mask, Selected, nonzero, settled
-from gpucodegen.python.range_checks import Block, Limits, convert, limited
+from gpucodegen.python.range_checks import Limits, convert, limited
 from gpucodegen.python.results import is_tuple
 from gpucodegen.python.scalars import Scalar, integers, known
 from gpucodegen.python.types import category
@@ -145,9 +144,7 @@ def _parsed(
             continue
         extent = array.extents[len(parts)]
         if isinstance(entry, slice):
-            parts.append(
-                _slice(c, entry, extent, node, is_checked=_is_checked(c, array))
-            )
+            parts.append(_slice(c, entry, extent, node))
             axes.append(False)
             indices.append(None)
             continue
@@ -191,35 +188,14 @@ def position(c: Context, node: ast.AST, value: Scalar, extent: Scalar) -> Scalar
 
 
 _INSIDE = Limits(
-    0, 2**63 - 1, "a slice that ends outside of its array; limit its ends by the length"
+    0,
+    2**63 - 1,
+    "a slice that ends outside of its array or before it starts; limit its ends",
 )
-_FORWARD = Limits(
-    0, 2**63 - 1, "a slice that ends before it starts; limit its end by its start"
-)
 
 
-def _is_checked(c: Context, array: Array) -> bool:
-    """Whether the ends of a slice are checked, not just accesses through it.
-
-    Accesses through a slice of a whole argument are outside of the argument if the
-    slice is, and its bounds are checked. The buffer of a part has other elements, and
-    the extents of an array that a function makes may depend on data.
-    """
-    read = array.plain if isinstance(array, Lazy) else None
-    view = array if isinstance(array, View) else read and read.view
-    if view is None or c.source.place is not None:
-        return False
-    b: OperationList | None = c.b
-    while b is not None:
-        if any(view.memory in op.results for op in b.operations):
-            return True
-        b = b.outer if isinstance(b, Block) else None
-    return view.roots != frozenset[object]([view.memory])
-
-
-def _slice(
-    c: Context, given: Any, extent: Scalar, place: ast.AST, *, is_checked: bool
-) -> Part:
+def _slice(c: Context, given: Any, extent: Scalar, place: ast.AST) -> Part:
+    """A part between two ends that are checked: Python would cut it to its array."""
     step = known(1) if given.step is None else given.step
     if not isinstance(step, Scalar) or step.value is not None or not step.constant:
         hint = "Use a number other than 0"
@@ -228,23 +204,25 @@ def _slice(
         None if e is None else position(c, place, _number(c, place, e), extent)
         for e in (given.start, given.stop)
     )
-    for end in (start, stop):
-        if end is not None and is_checked:
-            limited(c.b, end, _INSIDE)
-            limited(c.b, integers(c.b, "sub", extent, end), _INSIDE)
-    by = int(step.constant)
+    by, b = int(step.constant), c.b
     if by > 0:
+        inside = start, stop and integers(b, "sub", extent, stop)
         start = start or known(0)
-        size = integers(c.b, "sub", stop or extent, start)
+        size = integers(b, "sub", stop or extent, start)
     else:
-        start = start or integers(c.b, "sub", extent, known(1))
-        size = integers(c.b, "sub", start, stop or known(-1))
+        last = integers(b, "sub", extent, known(1))
+        inside = start and integers(b, "sub", last, start), stop or start
+        start = start or last
+        size = integers(b, "sub", start, stop or known(-1))
+    for distance in inside:
+        if distance is not None:
+            limited(b, distance, _INSIDE)
     if size.value is None:
         size = known(max(0, size.constant))
+    limited(b, size, _INSIDE)
     if abs(by) != 1:
-        more = integers(c.b, "add", size, known(abs(by) - 1))
-        size = integers(c.b, "floordiv", more, known(abs(by)))
-    limited(c.b, size, _FORWARD)
+        more = integers(b, "add", size, known(abs(by) - 1))
+        size = integers(b, "floordiv", more, known(abs(by)))
     return Part(start, size, by)
 
 

@@ -175,17 +175,20 @@ def require(b: OperationList, check: Check) -> None:
 def leave(b: OperationList, body: Block) -> None:
     """Emit the checks that leave a body, before its operation."""
     for check in body.checks:
-        count = len(b.operations)
-        numbers, ranges = check.numbers, check.ranges
+        count, values, own = len(b.operations), [known(0)], []
         if body.ends is not None:
             start, stop, _ = body.ends
-            values = start, _last(b, *body.ends)
-            numbers = tuple(
-                body.replaced(b, number, value)
-                for number in check.numbers
-                for value in values[: 1 + (body.occurrences(number) == 1)]
-            )
-            ranges = (*ranges, (start, stop))
+            values, own = [start, _last(b, *body.ends)], [(start, stop)]
+        numbers = tuple(
+            body.replaced(b, number, value)
+            for number in check.numbers
+            for value in values[: 1 + (body.occurrences(number) == 1)]
+        )
+        inner = (
+            (body.replaced(b, one, values[0]), body.replaced(b, other, values[0]))
+            for one, other in check.ranges
+        )
+        ranges = (*inner, *own)
         moved = Check(numbers, check.limits, check.location, ranges)
         if moved.is_needed:
             require(b, moved)

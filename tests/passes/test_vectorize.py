@@ -11,6 +11,7 @@ from vector_programs import Nest, nests
 from vector_runs import CACHES, WIDTHS, kernel, run, vectorized
 
 import gpucodegen as gcg
+from gpucodegen.passes.vectorize.vectorize import Vectorize
 from gpucodegen.runtime.processor import AVX2_SMALL, stated
 
 RNG = np.random.default_rng(11)
@@ -273,3 +274,40 @@ def test_views_of_one_buffer_stay_in_order():
     a = np.arange(7, 107).astype("f4")
     gcg.compile(text, target="cpu").f(a)
     assert (a == 7).all()
+
+
+VIEWS_INSIDE = """
+func.func @f(%x: memref<40x67xf32>, %at: memref<1xindex>, %y: memref<40x67xf32>) {
+  affine.for %i = 0 to 38 {
+    affine.for %j = 0 to 65 {
+      %a = memref.subview %x[1, 1] [38, 66] [1, 1]
+        : memref<40x67xf32> to memref<38x66xf32, strided<[67, 1], offset: 68>>
+      %b = memref.subview %x[%i, 0] [2, 66] [1, 1]
+        : memref<40x67xf32> to memref<2x66xf32, strided<[67, 1], offset: ?>>
+      %k = affine.load %at[0] : memref<1xindex>
+      %c = memref.subview %y[%k, 0] [38, 66] [1, 1]
+        : memref<40x67xf32> to memref<38x66xf32, strided<[67, 1], offset: ?>>
+      %p = affine.load %a[%i, %j] : memref<38x66xf32, strided<[67, 1], offset: 68>>
+      %q = affine.load %a[%i, %j + 1] : memref<38x66xf32, strided<[67, 1], offset: 68>>
+      %r = affine.load %b[1, %j] : memref<2x66xf32, strided<[67, 1], offset: ?>>
+      %s = arith.addf %p, %q : f32
+      %t = arith.addf %s, %r : f32
+      affine.store %t, %c[%i, %j] : memref<38x66xf32, strided<[67, 1], offset: ?>>
+    }
+  }
+  return
+}"""
+
+
+def test_views_inside_of_loops_stand_before_them_or_are_made_again():
+    """Time tiles of slices of NumPy programs have views in their innermost loops."""
+    made = str(Vectorize(vector_bits=256).apply(gcg.parse(VIEWS_INSIDE)))
+    before, inside = made.split("affine.for %j")
+    assert "%a = memref.subview" in before.split("affine.for %i")[0]
+    assert "%b = memref.subview" in before
+    assert inside.count("%c = memref.subview") == 2
+    x, y = np.random.default_rng(0).random((2, 40, 67), np.float32)
+    expected = y.copy()
+    expected[2:, :65] = x[1:39, 1:66] + x[1:39, 2:] + x[1:39, :65]
+    gcg.compile(VIEWS_INSIDE, target="cpu").f(x, np.array([2]), y)
+    assert (y == expected).all()

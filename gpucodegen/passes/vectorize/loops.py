@@ -260,10 +260,13 @@ class Widened:
 
     def at_first(self, access: ContiguousAccess) -> ContiguousAccess:
         """An access at the first of the iterations."""
-        return replace(access, indices=tuple(map(self.placed, access.indices)))
+        memref = self._scalar(access.memref)
+        indices = tuple(map(self.placed, access.indices))
+        return replace(access, memref=memref, indices=indices)
 
     def _load(self, access: ContiguousAccess, value: Value) -> Value:
-        indices, ty = [self.placed(i) for i in access.indices], self._type(value)
+        access, ty = self.at_first(access), self._type(value)
+        indices = access.indices
         if not access.is_last:
             return self.b.transfer_read(
                 access.memref, indices, ty, [access.dimension], hint=value.name
@@ -276,8 +279,8 @@ class Widened:
         )
 
     def _store(self, op: Operation, access: ContiguousAccess) -> None:
-        vector = self.vector(op.operands[0])
-        indices = [self.placed(i) for i in access.indices]
+        vector, access = self.vector(op.operands[0]), self.at_first(access)
+        indices = access.indices
         if op in self.body.streaming and self.mask is None:
             self.b.streaming_store(vector, access.memref, indices)
         elif not access.is_last:

@@ -147,9 +147,10 @@ class LoopBody:
                 return None
 
     def has_place_outside(self, access: ContiguousAccess) -> bool:
-        """Whether its start is known in front of the loop."""
+        """Whether its buffer and its start are known in front of the loop."""
         made = {value for op in self.operations for value in op.results}
-        return not any(made.intersection(index.values) for index in access.indices)
+        used = {value for index in access.indices for value in index.values}
+        return made.isdisjoint({access.memref, *used})
 
     def holds(self, values: Sequence[Value]) -> bool:
         """Whether vectors can hold the values; buffers are ignored."""

@@ -24,6 +24,7 @@ from gpucodegen.ir.operation import Operation, Region
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import with_blocks
+from gpucodegen.passes.outlining.gpu_launch import VIEWS
 from gpucodegen.passes.vectorize.accumulations import (
     Addresses,
     LoopSite,
@@ -111,6 +112,29 @@ class Vectorize(ModulePass):
         return module.with_operations(rewriter.operations(module.operations, (), ()))
 
 
+_LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.parallel"})
+
+
+def _without_views(op: Operation) -> tuple[list[Operation], Operation]:
+    """The views of memory in a loop nest that it does not change, and the nest.
+
+    Making a view accesses no memory, so it is right for loops without an iteration.
+    """
+    if op.name not in _LOOPS:
+        return [], op
+    (block,) = op.regions[0].blocks
+    views, kept, own = list[Operation](), list[Operation](), {*block.arguments}
+    for inner in block.operations:
+        before, rest = _without_views(inner)
+        for each in (*before, rest):
+            if each.name in VIEWS and own.isdisjoint(each.operands):
+                views.append(each)
+            else:
+                own.update(each.results)
+                kept.append(each)
+    return views, with_blocks(op, lambda _: kept) if views else op
+
+
 @dataclass(frozen=True, slots=True)
 class _Vectorizer:
     """Rewrites the functions of a module; ``addresses`` are those of one function."""
@@ -155,7 +179,13 @@ class _Vectorizer:
     def loop(
         self, op: Operation, context: Sequence[Operation], loops: EnclosingLoops
     ) -> list[Operation]:
-        """A loop in its first applicable form, else with inner loops rewritten."""
+        """A loop in its first applicable form, else with inner loops rewritten.
+
+        Views that it does not change stand before it.
+        """
+        views, op = _without_views(op)
+        if views:
+            return [*views, *self.loop(op, [*context, *views], loops)]
         facts = self.machine, self.order, self.surroundings, self.addresses
         site = LoopSite(op, context, loops, *facts)
         for form in self.forms:
