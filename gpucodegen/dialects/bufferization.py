@@ -78,12 +78,8 @@ def check_same_array(o: Operation) -> None:
     """The tensor and the buffer have one shape and element type."""
     source, result = o.operands[0].type, o.results[0].type
     if _shape(source) != _shape(result) or element_type(source) != element_type(result):
-        raise errors.InvalidCast(
-            o.location,
-            operation=o.name,
-            source=source,
-            target=result,
-            hint="Keep the shape and the element type",
+        raise errors.InvalidCast.at(
+            o, source=source, target=result, hint="Keep the shape and the element type"
         )
 
 
@@ -94,9 +90,8 @@ def check_alloc_tensor(o: Operation) -> None:
     dynamic = ty.shape.count(None) if isinstance(ty, TensorType) else 0
     expected = 0 if copied else dynamic
     if len(sizes) != expected:
-        raise errors.WrongOperandCount(
-            o.location,
-            operation=o.name,
+        raise errors.WrongOperandCount.at(
+            o,
             expected="no sizes beside copy(..)"
             if copied
             else f"{dynamic} sizes (one per '?')",
@@ -104,9 +99,8 @@ def check_alloc_tensor(o: Operation) -> None:
         )
     for value in copied:
         if value.type != ty:
-            raise errors.TypesDiffer(
-                o.location,
-                operation=o.name,
+            raise errors.TypesDiffer.at(
+                o,
                 first="the copied tensor",
                 first_type=value.type,
                 second="the result",
@@ -118,18 +112,14 @@ def check_dealloc(o: Operation) -> None:
     """One condition per buffer, and one result per retained buffer."""
     memrefs, conditions, retained = operand_segments(o, 3)
     if len(memrefs) != len(conditions):
-        raise errors.WrongOperandCount(
-            o.location,
-            operation=o.name,
+        raise errors.WrongOperandCount.at(
+            o,
             expected=f"{len(memrefs)} conditions (one per buffer)",
             actual=len(conditions),
         )
     if len(retained) != len(o.results):
-        raise errors.WrongResultCount(
-            o.location,
-            operation=o.name,
-            expected=len(retained),
-            actual=len(o.results),
+        raise errors.WrongResultCount.at(
+            o, expected=len(retained), actual=len(o.results)
         )
 
 
@@ -156,11 +146,8 @@ def check_materialize(o: Operation) -> None:
         "Remove it",
     )
     if len(o.results) != int(is_tensor):
-        raise errors.WrongResultCount(
-            o.location,
-            operation=o.name,
-            expected=int(is_tensor),
-            actual=len(o.results),
+        raise errors.WrongResultCount.at(
+            o, expected=int(is_tensor), actual=len(o.results)
         )
 
 

@@ -37,9 +37,7 @@ def print_module(w: Writer, o: Operation) -> None:
 
 def _check_cast(o: Operation) -> None:
     if not o.results:
-        raise errors.WrongResultCount(
-            o.location, operation=o.name, expected="at least 1", actual=0
-        )
+        raise errors.WrongResultCount.at(o, expected="at least 1", actual=0)
 
 
 _MODULE = (

@@ -183,27 +183,21 @@ def _print_switch(w: Writer, o: Operation) -> None:
 def _check_switch(o: Operation) -> None:
     cases, flag = case_values(o), o.operands[0].type
     if len(cases) != len(o.successors) - 1:
-        raise errors.WrongSuccessorCount(
-            o.location,
-            operation=o.name,
-            expected=len(cases) + 1,
-            actual=len(o.successors),
+        raise errors.WrongSuccessorCount.at(
+            o, expected=len(cases) + 1, actual=len(o.successors)
         )
     limit = 1 << flag.width if isinstance(flag, IntegerType) else None
     for case in cases:
         if limit is not None and not -limit // 2 <= case < limit:
-            raise errors.OutOfRange(
-                o.location, operation=o.name, what="case", value=case, limit=limit
-            )
+            raise errors.OutOfRange.at(o, what="case", value=case, limit=limit)
 
 
 def _check_weights(o: Operation) -> None:
     weights = o.attributes.get("branch_weights")
     values = weights.values if isinstance(weights, DenseArrayAttr) else (1, 1)
     if len(values) != 2 or not any(values):
-        raise errors.WrongAttribute(
-            o.location,
-            operation=o.name,
+        raise errors.WrongAttribute.at(
+            o,
             problem=f"weights {list(values)} for two targets",
             hint="Give each target a weight, one of them above zero",
         )

@@ -66,9 +66,8 @@ def _check_value(o: Operation) -> None:
     """The constant has the type of the value that it is compared with."""
     value: Attribute | None = o.attributes.get("value")
     if isinstance(value, ElementsAttr) and value.type != o.operands[0].type:
-        raise errors.TypesDiffer(
-            o.location,
-            operation=o.name,
+        raise errors.TypesDiffer.at(
+            o,
             first="the value",
             first_type=o.operands[0].type,
             second="the constant",

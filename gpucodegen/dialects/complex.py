@@ -52,9 +52,8 @@ def _check_constant(o: Operation) -> None:
     parts = value.values if isinstance(value, ArrayAttr) else ()
     types = [p.type for p in parts if isinstance(p, FloatAttr | IntegerAttr)]
     if not isinstance(ty, ComplexType) or types != [ty.element] * 2:
-        raise errors.WrongAttribute(
-            o.location,
-            operation=o.name,
+        raise errors.WrongAttribute.at(
+            o,
             problem=f"{value} is no constant of type {ty}",
             hint="Write [real, imaginary], each with its type : complex<...>",
         )

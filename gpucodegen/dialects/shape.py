@@ -227,9 +227,8 @@ def check_extremum(o: Operation) -> None:
     """The maximum or minimum of two shapes is a shape, of two sizes a size."""
     (lhs, rhs), (result,) = o.operands, o.results
     if lhs.type == rhs.type != result.type:
-        raise errors.TypesDiffer(
-            o.location,
-            operation=o.name,
+        raise errors.TypesDiffer.at(
+            o,
             first="each operand",
             first_type=lhs.type,
             second="the result",
@@ -242,11 +241,8 @@ def at_least(count: int) -> Check:
 
     def check(o: Operation) -> None:
         if len(o.operands) < count:
-            raise errors.WrongOperandCount(
-                o.location,
-                operation=o.name,
-                expected=f"at least {count}",
-                actual=len(o.operands),
+            raise errors.WrongOperandCount.at(
+                o, expected=f"at least {count}", actual=len(o.operands)
             )
 
     return check

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 from gpucodegen.ir.locations import UNKNOWN, FileLoc, Location, file_location
 
@@ -83,6 +83,16 @@ def _place(text: str, offset: int, filename: str) -> FileLoc:
 Note = tuple[Location, str]
 
 
+class Placed(Protocol):
+    """An operation, of which messages tell name and place."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def location(self) -> Location: ...
+
+
 class Diagnostic(Exception):
     """One catalogued message; subclasses fill ``code``, ``template`` and ``remedy``.
 
@@ -111,6 +121,11 @@ class Diagnostic(Exception):
         self.details = details
         self.source_lines: dict[int, str] = {}
         super().__init__(self.message)
+
+    @classmethod
+    def at(cls, operation: Placed, **details: Any) -> Self:
+        """The message about an operation, whose name is the detail ``operation``."""
+        return cls(operation.location, operation=operation.name, **details)
 
     @property
     def message(self) -> str:

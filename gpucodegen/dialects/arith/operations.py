@@ -70,20 +70,14 @@ def check_constant(o: Operation) -> None:
     value, result = o.attributes["value"], o.results[0].type
     ty = type_of(value)
     if ty is None and not isinstance(value, OpaqueAttr):
-        raise errors.WrongAttribute(
-            o.location,
-            operation=o.name,
+        raise errors.WrongAttribute.at(
+            o,
             problem=f"{value} is not a constant value",
             hint="Write a number with its type, or dense<...> : type",
         )
     if ty is not None and ty != result:
-        raise errors.TypesDiffer(
-            o.location,
-            operation=o.name,
-            first="the value",
-            first_type=ty,
-            second="the result",
-            second_type=result,
+        raise errors.TypesDiffer.at(
+            o, first="the value", first_type=ty, second="the result", second_type=result
         )
     _check_constant_type(o, value, result)
 
@@ -91,18 +85,13 @@ def check_constant(o: Operation) -> None:
 def _check_constant_type(o: Operation, value: Attribute, ty: Type) -> None:
     element = element_type(ty)
     if isinstance(element, IntegerType) and element.signedness:
-        raise errors.InvalidOperandType(
-            o.location,
-            operation=o.name,
-            what="the result",
-            expected="a signless integer",
-            actual=ty,
+        raise errors.InvalidOperandType.at(
+            o, what="the result", expected="a signless integer", actual=ty
         )
     is_list = isinstance(value, DenseElementsAttr) and not value.is_splat
     if is_list and isinstance(ty, VectorType) and any(ty.scalable):
-        raise errors.WrongAttribute(
-            o.location,
-            operation=o.name,
+        raise errors.WrongAttribute.at(
+            o,
             problem="a scalable vector has no list of elements",
             hint="Give all elements one value",
         )
@@ -239,9 +228,8 @@ def _check_select(o: Operation) -> None:
     condition, ty = o.operands[0].type, o.results[0].type
     is_opaque = isinstance(condition, DialectType) or isinstance(ty, DialectType)
     if not is_opaque and condition not in (I1, with_element(ty, I1)):
-        raise errors.TypesDiffer(
-            o.location,
-            operation=o.name,
+        raise errors.TypesDiffer.at(
+            o,
             first="the condition",
             first_type=condition,
             second="what it selects",

@@ -33,9 +33,7 @@ from gpucodegen.ir.types import (
 
 def wrong(o: Operation, problem: str, hint: str) -> errors.VerifyError:
     """The verifier error for an operation, with the problem and a hint."""
-    return errors.WrongStructure(
-        o.location, operation=o.name, problem=problem, hint=hint
-    )
+    return errors.WrongStructure.at(o, problem=problem, hint=hint)
 
 
 def require(holds: object, o: Operation, problem: str, hint: str) -> None:

@@ -99,9 +99,8 @@ def check_func(o: Operation) -> None:
         return
     actual = tuple(a.type for a in function.arguments)
     if actual != function.type.inputs:
-        raise errors.TypesDiffer(
-            o.location,
-            operation=o.name,
+        raise errors.TypesDiffer.at(
+            o,
             first="the signature",
             first_type=FunctionType(function.type.inputs, ()),
             second="the entry block",
@@ -131,13 +130,8 @@ def _signature_fits(o: Operation) -> None:
         tuple(v.type for v in o.operands[1:]), tuple(v.type for v in o.results)
     )
     if isinstance(ty, FunctionType) and ty != actual:
-        raise errors.TypesDiffer(
-            o.location,
-            operation=o.name,
-            first="the callee",
-            first_type=ty,
-            second="the call",
-            second_type=actual,
+        raise errors.TypesDiffer.at(
+            o, first="the callee", first_type=ty, second="the call", second_type=actual
         )
 
 

@@ -75,9 +75,8 @@ def _print_slice(w: Writer, o: Operation) -> None:
 def _check_entries(o: Operation) -> None:
     for value in o.operands[1:]:
         if value.type not in (INDEX, RANGE):
-            raise errors.InvalidOperandType(
-                o.location,
-                operation=o.name,
+            raise errors.InvalidOperandType.at(
+                o,
                 what="each entry",
                 expected="an index or !linalg.range",
                 actual=value.type,

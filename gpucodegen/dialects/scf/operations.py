@@ -37,9 +37,8 @@ def check_for(o: Operation) -> None:
         f"Give it the variable and {len(inits)} carried values",
     )
     if not lower == upper == step == o.body.arguments[0].type:
-        raise errors.TypesDiffer(
-            o.location,
-            operation=o.name,
+        raise errors.TypesDiffer.at(
+            o,
             first="the lower bound",
             first_type=lower,
             second="the upper bound, step or variable",
@@ -68,8 +67,8 @@ def check_yields(o: Operation) -> None:
 def check_execute_region(o: Operation) -> None:
     """The region has a block, and yields the results."""
     if not o.regions[0].blocks:
-        raise errors.WrongRegionCount(
-            o.location, operation=o.name, expected="a region of blocks", actual="none"
+        raise errors.WrongRegionCount.at(
+            o, expected="a region of blocks", actual="none"
         )
     check_yields(o)
 
@@ -78,18 +77,12 @@ def check_index_switch(o: Operation) -> None:
     """Distinct cases, with one region for each and one for the default."""
     values = o.numbers("cases")
     if len(o.regions) != len(values) + 1:
-        raise errors.WrongRegionCount(
-            o.location,
-            operation=o.name,
-            expected=f"{len(values) + 1} regions",
-            actual=len(o.regions),
+        raise errors.WrongRegionCount.at(
+            o, expected=f"{len(values) + 1} regions", actual=len(o.regions)
         )
     if len(set(values)) != len(values):
-        raise errors.WrongAttribute(
-            o.location,
-            operation=o.name,
-            problem="a case is listed twice",
-            hint="List each case once",
+        raise errors.WrongAttribute.at(
+            o, problem="a case is listed twice", hint="List each case once"
         )
     check_yields(o)
 
@@ -182,11 +175,8 @@ def _check_reduced(o: Operation, body: Block) -> None:
 def check_reduce(o: Operation) -> None:
     """One body per value, which combines two values of its type."""
     if len(o.regions) != len(o.operands):
-        raise errors.WrongRegionCount(
-            o.location,
-            operation=o.name,
-            expected=f"{len(o.operands)} regions",
-            actual=len(o.regions),
+        raise errors.WrongRegionCount.at(
+            o, expected=f"{len(o.operands)} regions", actual=len(o.regions)
         )
     for value, region in zip(o.operands, o.regions, strict=True):
         (block,) = region.blocks
@@ -234,9 +224,8 @@ def _check_mapping(o: Operation, rank: int) -> None:
     if mapping is None or (isinstance(mapping, ArrayAttr) and not entries):
         return
     if len(entries) != rank or not all(isinstance(e, OpaqueAttr) for e in entries):
-        raise errors.WrongAttribute(
-            o.location,
-            operation=o.name,
+        raise errors.WrongAttribute.at(
+            o,
             problem=f"mapping {mapping} for {rank} loops",
             hint="Write one attribute such as #gpu.thread<x> per loop",
         )
@@ -247,11 +236,8 @@ def check_in_parallel(o: Operation) -> None:
     for inner in o.body.operations:
         is_known = registry.lookup(inner.name) is not None
         if is_known and inner.name != "tensor.parallel_insert_slice":
-            raise errors.WrongParent(
-                inner.location,
-                operation=inner.name,
-                expected="the body of scf.forall",
-                actual=o.name,
+            raise errors.WrongParent.at(
+                inner, expected="the body of scf.forall", actual=o.name
             )
 
 

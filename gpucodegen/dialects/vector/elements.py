@@ -51,9 +51,8 @@ def check_broadcast(o: Operation) -> None:
     fits = is_vector and len(inner) <= len(outer)
     fits = fits and all(a in ((1, False), b) for a, b in zip(inner, tail, strict=True))
     if not fits or element_type(source) != element_type(target):
-        raise errors.InvalidCast(
-            o.location,
-            operation=o.name,
+        raise errors.InvalidCast.at(
+            o,
             source=source,
             target=target,
             hint="Broadcast a scalar, or a vector whose extents end the result's",
@@ -112,13 +111,7 @@ def check_shuffle(o: Operation) -> None:
     require(mask, o, "the mask is empty", "Name at least one element")
     for entry in mask:
         if not POISON <= entry < rows:
-            raise errors.OutOfRange(
-                o.location,
-                operation=o.name,
-                what="element",
-                value=entry,
-                limit=rows,
-            )
+            raise errors.OutOfRange.at(o, what="element", value=entry, limit=rows)
 
 
 # -- one element or row ----------------------------------------------------------------
@@ -160,13 +153,7 @@ def _at_position(o: Operation, ty: Type) -> Type:
         )
     for entry, (extent, _) in zip(position, dims, strict=False):
         if not POISON <= entry < extent and entry != DYNAMIC_MARK:
-            raise errors.OutOfRange(
-                o.location,
-                operation=o.name,
-                what="position",
-                value=entry,
-                limit=extent,
-            )
+            raise errors.OutOfRange.at(o, what="position", value=entry, limit=extent)
     if not position:
         return ty if dims else element_type(ty)
     return vector_or_scalar(dims[len(position) :], element_type(ty))
@@ -174,9 +161,8 @@ def _at_position(o: Operation, ty: Type) -> Type:
 
 def _check_same(o: Operation, expected: Type, actual: Type, *, fits: bool) -> None:
     if not fits:
-        raise errors.TypesDiffer(
-            o.location,
-            operation=o.name,
+        raise errors.TypesDiffer.at(
+            o,
             first="the position",
             first_type=expected,
             second="the value",

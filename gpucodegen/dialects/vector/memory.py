@@ -362,9 +362,8 @@ def check_transfer_read(o: Operation) -> None:
     (source,), indices, (padding,), mask = operand_segments(o, 4)
     _check_transfer(o, source, len(indices), o.results[0].type, mask)
     if padding.type != element_type(source.type):
-        raise errors.InvalidOperandType(
-            o.location,
-            operation=o.name,
+        raise errors.InvalidOperandType.at(
+            o,
             what="the padding",
             expected=element_type(source.type),
             actual=padding.type,

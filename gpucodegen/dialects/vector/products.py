@@ -154,13 +154,7 @@ def check_positions(o: Operation, positions: Sequence[int], rank: int) -> None:
     """Different dimensions, each below the rank."""
     for position in positions:
         if not 0 <= position < rank:
-            raise errors.OutOfRange(
-                o.location,
-                operation=o.name,
-                what="dimension",
-                value=position,
-                limit=rank,
-            )
+            raise errors.OutOfRange.at(o, what="dimension", value=position, limit=rank)
     require(
         len(set(positions)) == len(positions),
         o,
@@ -182,9 +176,8 @@ def check_scan(o: Operation) -> None:
 
 def _require_result(o: Operation, expected: Type, actual: Type) -> None:
     if expected != actual:
-        raise errors.TypesDiffer(
-            o.location,
-            operation=o.name,
+        raise errors.TypesDiffer.at(
+            o,
             first="the reduced vector",
             first_type=expected,
             second="the accumulator or result",
@@ -333,9 +326,8 @@ def check_outerproduct(o: Operation) -> None:
     expected = outer_type(lhs, rhs)
     for value in (*o.operands[2:], *o.results):
         if value.type != expected:
-            raise errors.TypesDiffer(
-                o.location,
-                operation=o.name,
+            raise errors.TypesDiffer.at(
+                o,
                 first="the product",
                 first_type=expected,
                 second="the accumulator or result",

@@ -31,12 +31,8 @@ from gpucodegen.ir.types import (
 
 def _require_cast(o: Operation, fits: object, hint: str) -> None:
     if not fits:
-        raise errors.InvalidCast(
-            o.location,
-            operation=o.name,
-            source=o.operands[0].type,
-            target=o.results[0].type,
-            hint=hint,
+        raise errors.InvalidCast.at(
+            o, source=o.operands[0].type, target=o.results[0].type, hint=hint
         )
 
 

@@ -75,10 +75,9 @@ def _check(block: Block, shown: dict[Value, Value]) -> None:
         for user, value in _uses(op) if freed else ():
             free = freed.get(shown.get(value, value))
             if free is not None:
-                raise errors.UseAfterFree(
-                    user.location,
+                raise errors.UseAfterFree.at(
+                    user,
                     notes=[(free.location, "it is freed here")],
-                    operation=user.name,
                     buffer=shown.get(value, value).name or "a buffer",
                 )
         if op.name in _FREES:

@@ -166,5 +166,5 @@ class VerifyShuffles(ModulePass):
             if op.name == "arith.constant" and isinstance(value, IntegerAttr):
                 numbers[op.result] = value.value
             for problem in _RULES.get(op.name, _fine)(op, numbers.get):
-                raise errors.WrongLanes(op.location, operation=op.name, problem=problem)
+                raise errors.WrongLanes.at(op, problem=problem)
         return module

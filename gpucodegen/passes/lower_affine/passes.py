@@ -79,7 +79,7 @@ def _affine_functions(
 def _without_applies(function: Operation) -> Operation:
     for op in function.walk():
         if op.name in CONTROL_FLOW:
-            raise errors.AffineControlFlow(op.location, operation=op.name)
+            raise errors.AffineControlFlow.at(op)
     straighten = Straightener(INDEX_ARITHMETIC)
     follow = _followers(function, Straightener(LOWERINGS, straighten.replaced))
 

@@ -197,9 +197,8 @@ class _Flattener:
         touched = [v for v in (*op.operands, *op.results) if vector_in(v.type)]
         is_known = op.dialect in _PASSING or op.name in _REWRITES
         if any(v.type != flat(v.type) for v in touched) and not is_known:
-            raise errors.UnsupportedOperation(
-                op.location,
-                operation=op.name,
+            raise errors.UnsupportedOperation.at(
+                op,
                 target=f"buffers of type {touched[0].type}",
                 advice="Load and store whole vectors",
             )

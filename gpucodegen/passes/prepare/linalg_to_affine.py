@@ -118,9 +118,8 @@ def _extents(op: Operation, operands: Sequence[Value], b: Builder) -> list[Index
 def _agree(op: Operation, known: Index | None, extent: int | None) -> None:
     expected = None if known is None else known.constant
     if expected is not None and extent is not None and expected != extent:
-        raise errors.WrongStructure(
-            op.location,
-            operation=op.name,
+        raise errors.WrongStructure.at(
+            op,
             problem=f"one iterator has extents {expected} and {extent}",
             hint="Make the shapes of the operands agree",
         )

@@ -127,9 +127,8 @@ class _Stored:
             return None
         rewrite = _REWRITES.get(op.name)
         if rewrite is None:
-            raise errors.UnsupportedOperation(
-                op.location,
-                operation=op.name,
+            raise errors.UnsupportedOperation.at(
+                op,
                 target=f"buffers of type {mentioned[0].type}",
                 advice="Copy the elements, or use a strided layout",
             )

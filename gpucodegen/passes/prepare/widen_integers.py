@@ -274,9 +274,8 @@ class _Widener:
             return self._by_rule(op)
         constant = op.name == "arith.constant"
         if odd and not constant and (op.dialect not in PASSING or op.name in REFUSED):
-            raise errors.UnsupportedOperation(
-                op.location,
-                operation=op.name,
+            raise errors.UnsupportedOperation.at(
+                op,
                 target=f"numbers of type {odd[0].type}",
                 advice="Extend them to 8, 16, 32 or 64 bits first",
             )

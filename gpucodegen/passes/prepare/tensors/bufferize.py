@@ -139,10 +139,9 @@ def _function(op: Operation, globals_: Globals, *, report: bool) -> Operation:
 
 
 def _remark(copied: Copied) -> errors.TensorCopied:
-    return errors.TensorCopied(
-        copied.op.location,
+    return errors.TensorCopied.at(
+        copied.op,
         notes=copied.notes,
-        operation=copied.op.name,
         tensor=f"'%{copied.tensor.name}'",
         reason=copied.reason,
     )

@@ -364,6 +364,4 @@ def mentions_tensors(op: Operation) -> bool:
 
 def refusal(op: Operation, advice: str = "Write it on memrefs") -> errors.Error:
     """The error for an operation on tensors without a rule."""
-    return errors.UnsupportedOperation(
-        op.location, operation=op.name, target="buffers", advice=advice
-    )
+    return errors.UnsupportedOperation.at(op, target="buffers", advice=advice)

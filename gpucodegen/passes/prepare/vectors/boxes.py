@@ -247,9 +247,7 @@ def compare(b: Builder, predicate: int, one: Value, other: Value) -> Value:
 
 def refusal(op: Operation, advice: str) -> errors.CompileError:
     """The error for an operation that has no form as loops."""
-    return errors.UnsupportedOperation(
-        op.location, operation=op.name, target="vectors", advice=advice
-    )
+    return errors.UnsupportedOperation.at(op, target="vectors", advice=advice)
 
 
 def _numbers(values: Sequence[Value]) -> tuple[Value, ...]:
