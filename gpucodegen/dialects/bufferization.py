@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gpucodegen import errors
-from gpucodegen.dialects.framework import constraints, kinds
+from gpucodegen.dialects.framework import kinds
 from gpucodegen.dialects.framework.assembly_elements import (
     FormatElement,
     ParsedElements,
@@ -164,25 +164,23 @@ _FLAGS = "(`restrict` $restrict^)? (`writable` $writable^)?"
 OPERATIONS = (
     op(
         "bufferization.to_tensor",
-        "buffer -> result",
+        "buffer:any_memref -> result:any_tensor",
         f"$buffer {_FLAGS} attr-dict `:` custom<Types>",
         custom={"Types": TensorAndMemRef("buffer", "result")},
         attributes={"restrict": kinds.UNIT, "writable": kinds.UNIT},
-        types={"buffer": constraints.ANY_MEMREF, "result": constraints.ANY_TENSOR},
         checks=[check_same_array],
     ),
     op(
         "bufferization.to_buffer",
-        "tensor -> buffer",
+        "tensor:any_tensor -> buffer:any_memref",
         "$tensor (`read_only` $read_only^)? attr-dict `:` custom<Types>",
         custom={"Types": TensorAndMemRef("tensor", "buffer")},
         attributes={"read_only": kinds.UNIT},
-        types={"tensor": constraints.ANY_TENSOR, "buffer": constraints.ANY_MEMREF},
         checks=[check_same_array],
     ),
     op(
         "bufferization.alloc_tensor",
-        "dynamic_sizes* copy? size_hint? -> result",
+        "dynamic_sizes* copy? size_hint? -> result:tensor",
         "`` `(` $dynamic_sizes `)` (`copy` `` `(` $copy^ `)`)?"
         " (`size_hint` `` `=` `` $size_hint^)? attr-dict `:` type($result)",
         implied={
@@ -191,29 +189,25 @@ OPERATIONS = (
             "copy": like("result"),
         },
         attributes={"memory_space": kinds.OPTIONAL},
-        types={"result": constraints.TENSOR},
         checks=[check_alloc_tensor],
     ),
     op(
         "bufferization.dealloc_tensor",
-        "tensor",
+        "tensor:any_tensor",
         "$tensor attr-dict `:` type($tensor)",
-        types={"tensor": constraints.ANY_TENSOR},
     ),
     op(
         "bufferization.dealloc",
-        "memrefs* conditions* retained* -> updatedConditions*",
+        "memrefs:any_memref* conditions* retained:any_memref* -> updatedConditions*",
         "(`` `(` $memrefs^ `:` type($memrefs) `)` `if` `(` $conditions `)`)?"
         " (`retain` `(` $retained^ `:` type($retained) `)`)? attr-dict",
         infer={"conditions": always(I1), "updatedConditions": one_per_retained},
-        types={"memrefs": constraints.ANY_MEMREF, "retained": constraints.ANY_MEMREF},
         checks=[check_dealloc],
     ),
     op(
         "bufferization.clone",
-        "input -> output",
+        "input:any_memref -> output:any_memref",
         "$input attr-dict `:` type($input) `to` type($output)",
-        types={"input": constraints.ANY_MEMREF, "output": constraints.ANY_MEMREF},
         checks=[check_copy],
     ),
     op(

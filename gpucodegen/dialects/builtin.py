@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gpucodegen import errors
 from gpucodegen.debugging.display import folded
 from gpucodegen.dialects.framework import kinds
-from gpucodegen.dialects.framework.declare import op
+from gpucodegen.dialects.framework.declare import op, pure
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.framework.syntax import Reader, State, Writer
 from gpucodegen.ir.attributes import StringAttr, print_symbol
@@ -57,11 +57,10 @@ OPERATIONS = (
         traits=_MODULE,
         regions=1,
     ),
-    op(
+    pure(
         "builtin.unrealized_conversion_cast",
         "inputs* -> outputs*",
         "($inputs^ `:` type($inputs))? `to` type($outputs) attr-dict",
-        traits=Trait.PURE,
         checks=[_check_cast],
     ),
 )

@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.declare import always, op
-from gpucodegen.dialects.framework.definition import Trait
+from gpucodegen.dialects.framework.declare import always, op, terminator
 from gpucodegen.dialects.framework.syntax import Reader, State, Use, Writer
 from gpucodegen.ir.attributes import DenseArrayAttr, DenseElementsAttr
 from gpucodegen.ir.operation import (
@@ -204,47 +203,42 @@ def _check_weights(o: Operation) -> None:
 
 
 OPERATIONS = (
-    op(
+    terminator(
         "cf.br",
         "",
         "$dest attr-dict",
         successors="dest",
-        traits=Trait.TERMINATOR,
         adapt=_adapt_br,
         flatten=_flatten_br,
     ),
-    op(
+    terminator(
         "cf.cond_br",
-        "condition",
+        "condition:bool",
         "$condition (`weights` `(` $branch_weights^ `)`)?"
         " `,` $trueDest `,` $falseDest attr-dict",
         infer={"condition": always(I1)},
         attributes={"branch_weights": kinds.optional(kinds.integers(I32))},
-        types={"condition": constraints.BOOL},
         successors="trueDest falseDest",
-        traits=Trait.TERMINATOR,
         checks=[_check_weights],
         adapt=_adapt_segments,
         flatten=_flatten_cond,
     ),
-    op(
+    terminator(
         "cf.switch",
         "flag",
         (_parse_switch, _print_switch),
         attributes={"case_values": kinds.OPTIONAL},
         types={"flag": constraints.INTEGER},
         successors=None,
-        traits=Trait.TERMINATOR,
         checks=[_check_switch],
         adapt=_adapt_segments,
         flatten=_flatten_switch,
     ),
     op(
         "cf.assert",
-        "arg",
+        "arg:bool",
         "$arg `,` $msg attr-dict",
         infer={"arg": always(I1)},
         attributes={"msg": kinds.STRING},
-        types={"arg": constraints.BOOL},
     ),
 )

@@ -10,7 +10,7 @@ from gpucodegen import errors
 from gpucodegen.dialects.arith import CMPF_PREDICATES, CMPI_PREDICATES
 from gpucodegen.dialects.framework import constraints, kinds
 from gpucodegen.dialects.framework.constraints import TypeConstraint
-from gpucodegen.dialects.framework.declare import bool_like, op, with_element
+from gpucodegen.dialects.framework.declare import bool_like, op, pure, with_element
 from gpucodegen.dialects.framework.definition import Check, Op, Trait
 from gpucodegen.dialects.framework.syntax import Reader, State, Writer
 from gpucodegen.dialects.shared import cast_checks
@@ -97,7 +97,6 @@ def _check_constant_type(o: Operation, value: Attribute, ty: Type) -> None:
         )
 
 
-_PURE = Trait.PURE
 _COMMUTATIVE = Trait.PURE | Trait.COMMUTATIVE
 
 
@@ -121,7 +120,7 @@ _FLAGS: dict[str, dict[str, kinds.AttributeKind]] = {
 
 
 def _binary(
-    name: str, constraint: TypeConstraint, flag: str = "", traits: Trait = _PURE
+    name: str, constraint: TypeConstraint, flag: str = "", traits: Trait = Trait.PURE
 ) -> Op:
     return op(
         f"arith.{name}",
@@ -141,38 +140,35 @@ def _cast(
     check: Check,
     flag: str = "",
 ) -> Op:
-    return op(
+    return pure(
         f"arith.{name}",
         "in -> out",
         f"$in {flag} attr-dict `:` type($in) `to` type($out)",
         attributes=_FLAGS[flag],
         types={"in": source, "out": target},
-        traits=_PURE,
         checks=[check],
     )
 
 
 def _extended(name: str, result: str, carry: str) -> Op:
-    return op(
+    return pure(
         f"arith.{name}_extended",
         f"lhs rhs -> {result} {carry}",
         f"$lhs `,` $rhs attr-dict `:` type(${result}) `,` type(${carry})",
         same=f"lhs rhs {result}",
         infer={carry: bool_like("lhs")},
         types={"lhs": constraints.INTEGER_LIKE},
-        traits=_PURE,
     )
 
 
 def _scaling(name: str, flag: str, check: Check) -> Op:
-    return op(
+    return pure(
         f"arith.scaling_{name}",
         "in scale -> out",
         f"$in `,` $scale {flag} attr-dict"
         " `:` type($in) `,` type($scale) `to` type($out)",
         attributes=_FLAGS[flag],
         types=dict.fromkeys(("in", "scale", "out"), constraints.FLOAT_LIKE),
-        traits=_PURE,
         checks=[check],
     )
 
@@ -183,7 +179,7 @@ def _compare(
     attributes = {"predicate": kinds.enumeration(predicates)}
     if flag:
         attributes["fastmath"] = kinds.FASTMATH
-    return op(
+    return pure(
         f"arith.{name}",
         "lhs rhs -> result",
         f"$predicate `,` $lhs `,` $rhs {flag} attr-dict `:` type($lhs)",
@@ -191,7 +187,6 @@ def _compare(
         same="lhs rhs",
         infer={"result": bool_like("lhs")},
         types={"lhs": c},
-        traits=_PURE,
     )
 
 
@@ -266,7 +261,7 @@ OPERATIONS = (
         "-> result",
         (parse_constant, print_constant),
         attributes={"value": kinds.ANY},
-        traits=_PURE | Trait.CONSTANT,
+        traits=Trait.PURE | Trait.CONSTANT,
         checks=[check_constant],
     ),
     *(
@@ -285,38 +280,34 @@ OPERATIONS = (
     *(_binary(n, _FLOAT, _ROUNDED) for n in ("subf", "divf")),
     _binary("remf", _FLOAT, _FASTMATH),
     *(
-        op(
+        pure(
             f"arith.{name}",
             "operand -> result",
             f"$operand {_FASTMATH} attr-dict `:` type($result)",
             attributes=_FLAGS[_FASTMATH],
             same="operand result",
             types={"operand": _FLOAT},
-            traits=_PURE,
         )
         for name in ("negf", "flush_denormals")
     ),
     _compare("cmpi", CMPI_PREDICATES, constraints.INTEGER_LIKE, ""),
     _compare("cmpf", CMPF_PREDICATES, constraints.FLOAT_LIKE, _FASTMATH),
-    op(
+    pure(
         "arith.select",
         "condition true_value false_value -> result",
         (_parse_select, _print_select),
         same="true_value false_value result",
         types={"condition": constraints.BOOL_LIKE},
-        traits=_PURE,
         checks=[_check_select],
     ),
     _extended("addui", "sum", "overflow"),
     _extended("subui", "diff", "borrow"),
     *(
-        op(
+        pure(
             f"arith.{name}",
-            "lhs rhs -> low high",
+            "lhs:integer rhs -> low high",
             "$lhs `,` $rhs attr-dict `:` type($lhs)",
             same="lhs rhs low high",
-            types={"lhs": constraints.INTEGER_LIKE},
-            traits=_PURE,
         )
         for name in ("mulsi_extended", "mului_extended")
     ),

@@ -8,7 +8,7 @@ from gpucodegen import errors
 from gpucodegen.dialects import func as view
 from gpucodegen.dialects.framework import constraints, kinds
 from gpucodegen.dialects.framework.constraints import wrong_operand
-from gpucodegen.dialects.framework.declare import op
+from gpucodegen.dialects.framework.declare import op, terminator
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.framework.signatures import (
     FUNCTION_ATTRIBUTES,
@@ -169,11 +169,10 @@ OPERATIONS = (
         regions=1,
         checks=[check_func],
     ),
-    op(
+    terminator(
         "func.return",
         "operands*",
         "attr-dict ($operands^ `:` type($operands))?",
-        traits=Trait.TERMINATOR,
         parents=["func.func"],
     ),
     op(

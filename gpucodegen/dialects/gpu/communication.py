@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from gpucodegen.dialects.framework import kinds
 from gpucodegen.dialects.framework.constraints import BOOL, TypeConstraint, require
-from gpucodegen.dialects.framework.declare import always, op
-from gpucodegen.dialects.framework.definition import Trait
+from gpucodegen.dialects.framework.declare import always, op, terminator
 from gpucodegen.dialects.framework.syntax import Reader, State, Writer
 from gpucodegen.dialects.gpu.syntax import MODE, REDUCTION, modern, word
 from gpucodegen.dialects.shared.combiners import GPU_KINDS
@@ -352,12 +351,7 @@ OPERATIONS = (
         terminators=["gpu.yield"],
         checks=[check_warp],
     ),
-    op(
-        "gpu.yield",
-        "values*",
-        "attr-dict ($values^ `:` type($values))?",
-        traits=Trait.TERMINATOR,
-    ),
+    terminator("gpu.yield", "values*", "attr-dict ($values^ `:` type($values))?"),
     op(
         "gpu.printf",
         "args*",

@@ -453,10 +453,9 @@ def _print_winograd(w: Writer, o: Operation) -> None:
 def _winograd(part: str) -> Op:
     return op(
         f"linalg.winograd_{part}_transform",
-        "source output -> result",
+        "source:tensor output:tensor -> result",
         (_parse_winograd, _print_winograd),
         attributes={"fmr": kinds.enumeration(_FMR, I32)},
-        types={"source": constraints.TENSOR, "output": constraints.TENSOR},
         same="output result",
         checks=[WINOGRAD[part]],
     )
@@ -467,10 +466,9 @@ OPERATIONS = (
     relayout("linalg.unpack", padded=False),
     op(
         "linalg.softmax",
-        "input output -> result*",
+        "input:shaped output:shaped -> result*",
         (_parse_softmax, _print_softmax),
         attributes={"dimension": kinds.INT64},
-        types={"input": constraints.SHAPED, "output": constraints.SHAPED},
         checks=[check_softmax],
     ),
     *(_winograd(part) for part in ("filter", "input", "output")),

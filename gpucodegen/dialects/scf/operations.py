@@ -12,7 +12,7 @@ from gpucodegen.dialects.framework.assembly_elements import (
     ResultTypes,
 )
 from gpucodegen.dialects.framework.constraints import require
-from gpucodegen.dialects.framework.declare import always, op
+from gpucodegen.dialects.framework.declare import always, op, terminator
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.dialects.scf import syntax
@@ -254,7 +254,7 @@ OPERATIONS = (
     ),
     op(
         "scf.if",
-        "condition -> results*",
+        "condition:bool -> results*",
         "$condition custom<Types> custom<Then> custom<Else> attr-dict",
         custom={
             "Types": ResultTypes(),
@@ -262,7 +262,6 @@ OPERATIONS = (
             "Else": ElseRegion("scf.yield"),
         },
         implied={"condition": always(I1)},
-        types={"condition": constraints.BOOL},
         regions=2,
         terminators=["scf.yield"],
         checks=[check_if],
@@ -275,13 +274,11 @@ OPERATIONS = (
         terminators=["scf.condition", "scf.yield"],
         checks=[check_while],
     ),
-    op(
+    terminator(
         "scf.condition",
-        "condition args*",
+        "condition:bool args*",
         "`(` $condition `)` attr-dict ($args^ `:` type($args))?",
-        types={"condition": constraints.BOOL},
         infer={"condition": syntax.BOOL_ONLY},
-        traits=Trait.TERMINATOR,
         parents=["scf.while"],
     ),
     op(
@@ -298,21 +295,19 @@ OPERATIONS = (
         checks=[check_parallel],
         adapt=syntax.modern_parallel,
     ),
-    op(
+    terminator(
         "scf.reduce",
         "operands*",
         (syntax.parse_reduce, syntax.print_reduce),
         regions=None,
         terminators=["scf.reduce.return"],
         checks=[check_reduce],
-        traits=Trait.TERMINATOR,
         parents=["scf.parallel"],
     ),
-    op(
+    terminator(
         "scf.reduce.return",
         "result",
         "$result attr-dict `:` type($result)",
-        traits=Trait.TERMINATOR,
         parents=["scf.reduce"],
     ),
     op(
@@ -336,7 +331,8 @@ OPERATIONS = (
     ),
     op(
         "scf.forall",
-        "dynamicLowerBound* dynamicUpperBound* dynamicStep* outputs* -> results*",
+        "dynamicLowerBound* dynamicUpperBound* dynamicStep* outputs:tensor*"
+        " -> results*",
         (syntax.parse_forall, syntax.print_forall),
         attributes={
             "staticLowerBound": kinds.integers(),
@@ -344,7 +340,6 @@ OPERATIONS = (
             "staticStep": kinds.integers(),
             "mapping": kinds.OPTIONAL,
         },
-        types={"outputs": constraints.TENSOR},
         regions=1,
         terminators=["scf.forall.in_parallel"],
         checks=[check_forall],
@@ -358,11 +353,10 @@ OPERATIONS = (
         parents=["scf.forall"],
         checks=[check_in_parallel],
     ),
-    op(
+    terminator(
         "scf.yield",
         "results*",
         "attr-dict ($results^ `:` type($results))?",
-        traits=Trait.TERMINATOR,
         parents=[
             "scf.execute_region",
             "scf.for",

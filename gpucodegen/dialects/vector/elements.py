@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from gpucodegen import errors
-from gpucodegen.dialects.framework import constraints, kinds
+from gpucodegen.dialects.framework import kinds
 from gpucodegen.dialects.framework.assembly_elements import (
     FormatElement,
     IndexList,
@@ -19,8 +19,8 @@ from gpucodegen.dialects.framework.assembly_elements import (
     read_indices,
 )
 from gpucodegen.dialects.framework.constraints import TypeConstraint, require
-from gpucodegen.dialects.framework.declare import op
-from gpucodegen.dialects.framework.definition import Check, Trait, Types
+from gpucodegen.dialects.framework.declare import pure
+from gpucodegen.dialects.framework.definition import Check, Types
 from gpucodegen.dialects.framework.syntax import Reader
 from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.dialects.vector import (
@@ -351,7 +351,6 @@ def _typed_numbers(r: Reader) -> Attribute:
 MASK = replace(kinds.integers(), read=_typed_numbers)
 
 
-_PURE = Trait.PURE
 _STATIC = {"static_position": kinds.integers()}
 _POSITION = IndexList("dynamic_position", "static_position", typed=True)
 
@@ -363,57 +362,48 @@ def _is_fixed(ty: Type) -> bool:
 _FIXED = TypeConstraint("a vector without scalable dimensions", _is_fixed)
 
 OPERATIONS = (
-    op(
+    pure(
         "vector.broadcast",
-        "source -> vector",
+        "source -> vector:vector",
         "$source attr-dict `:` type($source) `to` type($vector)",
-        types={"vector": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_broadcast],
     ),
-    op(
+    pure(
         "vector.from_elements",
         "elements* -> dest",
         "$elements attr-dict `:` type($dest)",
         infer={"elements": elements_of_dest},
         types={"dest": _FIXED},
-        traits=_PURE,
         checks=[check_count],
     ),
-    op(
+    pure(
         "vector.to_elements",
-        "source -> elements*",
+        "source:vector -> elements*",
         "$source attr-dict `:` type($source)",
         infer={"elements": elements_of_source},
-        types={"source": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_count],
     ),
-    op(
+    pure(
         "vector.extract",
-        "source dynamic_position* -> result",
+        "source:vector dynamic_position* -> result",
         "$source `` custom<Position> attr-dict `:` custom<Types>",
         custom={"Position": _POSITION, "Types": ExtractedTypes()},
         attributes=_STATIC,
-        types={"source": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_extract],
     ),
-    op(
+    pure(
         "vector.insert",
-        "valueToStore dest dynamic_position* -> result",
+        "valueToStore dest:vector dynamic_position* -> result",
         "$valueToStore `,` $dest `` custom<Position> attr-dict"
         " `:` type($valueToStore) `into` type($dest)",
         custom={"Position": _POSITION},
         attributes=_STATIC,
         same="dest result",
-        types={"dest": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_insert],
     ),
-    op(
+    pure(
         "vector.extract_strided_slice",
-        "source -> result",
+        "source:vector -> result:vector",
         "$source (`offsets` `=` $offsets^ `,` `sizes` `=` $sizes"
         " `,` `strides` `=` $strides)? attr-dict"
         " `:` type($source) `to` type($result)",
@@ -422,68 +412,55 @@ OPERATIONS = (
             "sizes": kinds.ARRAY,
             "strides": kinds.ARRAY,
         },
-        types={"source": constraints.VECTOR, "result": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_extract_slice],
     ),
-    op(
+    pure(
         "vector.insert_strided_slice",
-        "valueToStore dest -> result",
+        "valueToStore:vector dest:vector -> result",
         "$valueToStore `,` $dest"
         " (`offsets` `=` $offsets^ `,` `strides` `=` $strides)? attr-dict"
         " `:` type($valueToStore) `into` type($dest)",
         attributes={"offsets": kinds.ARRAY, "strides": kinds.ARRAY},
         same="dest result",
-        types={"valueToStore": constraints.VECTOR, "dest": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_insert_slice],
     ),
-    op(
+    pure(
         "vector.shuffle",
         "v1 v2 -> vector",
         "$v1 `,` $v2 $mask attr-dict `:` type($v1) `,` type($v2)",
         attributes={"mask": MASK},
         implied={"vector": shuffled},
         types={"v1": _FIXED, "v2": _FIXED},
-        traits=_PURE,
         checks=[check_shuffle],
     ),
-    op(
+    pure(
         "vector.interleave",
-        "lhs rhs -> result",
+        "lhs:vector rhs -> result:vector",
         "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)",
         same="lhs rhs",
-        types={"lhs": constraints.VECTOR, "result": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_interleave],
     ),
-    op(
+    pure(
         "vector.deinterleave",
-        "source -> res1 res2",
+        "source:vector -> res1:vector res2",
         "$source attr-dict `:` type($source) `->` type($res1)",
         same="res1 res2",
-        types={"source": constraints.VECTOR, "res1": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_deinterleave],
     ),
-    op(
+    pure(
         "vector.scalable.insert",
-        "valueToStore dest -> res",
+        "valueToStore:vector dest:vector -> res",
         "$valueToStore `,` $dest `[` $pos `]` attr-dict"
         " `:` type($valueToStore) `into` type($dest)",
         attributes={"pos": kinds.INT64},
         same="dest res",
-        types={"valueToStore": constraints.VECTOR, "dest": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_scalable(1)],
     ),
-    op(
+    pure(
         "vector.scalable.extract",
-        "source -> res",
+        "source:vector -> res:vector",
         "$source `[` $pos `]` attr-dict `:` type($res) `from` type($source)",
         attributes={"pos": kinds.INT64},
-        types={"source": constraints.VECTOR, "res": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_scalable(0)],
     ),
 )

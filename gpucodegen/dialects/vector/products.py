@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpucodegen import errors
-from gpucodegen.dialects.framework import constraints, kinds
+from gpucodegen.dialects.framework import kinds
 from gpucodegen.dialects.framework.constraints import TypeConstraint, require
-from gpucodegen.dialects.framework.declare import like, op, with_element
-from gpucodegen.dialects.framework.definition import Trait
+from gpucodegen.dialects.framework.declare import like, pure, with_element
 from gpucodegen.dialects.framework.syntax import Reader, State, Writer
 from gpucodegen.dialects.shared.combiners import OLD_KINDS
 from gpucodegen.dialects.vector import (
@@ -335,34 +334,30 @@ def check_outerproduct(o: Operation) -> None:
             )
 
 
-_PURE = Trait.PURE
 _FLOATS = TypeConstraint(
     "a vector of floats",
     lambda ty: isinstance(ty, VectorType) and isinstance(ty.element, FloatType),
 )
 
 OPERATIONS = (
-    op(
+    pure(
         "vector.fma",
         "lhs rhs acc -> result",
         "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs)",
         same="lhs rhs acc result",
         types={"lhs": _FLOATS},
-        traits=_PURE,
     ),
-    op(
+    pure(
         "vector.outerproduct",
-        "lhs rhs acc? -> result",
+        "lhs:vector rhs acc? -> result:vector",
         (parse_outerproduct, print_outerproduct),
         attributes={"kind": kinds.vector_kind("add")},
-        types={"lhs": constraints.VECTOR, "result": constraints.VECTOR},
-        traits=_PURE,
         adapt=modern_kind,
         checks=[check_outerproduct],
     ),
-    op(
+    pure(
         "vector.contract",
-        "lhs rhs acc masks* -> result",
+        "lhs:vector rhs:vector acc masks* -> result",
         (parse_contract, print_contract),
         attributes={
             "indexing_maps": kinds.ARRAY,
@@ -372,25 +367,21 @@ OPERATIONS = (
         },
         adapt=modern_contract,
         same="acc result",
-        types={"lhs": constraints.VECTOR, "rhs": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_contract],
     ),
-    op(
+    pure(
         "vector.reduction",
-        "vector acc? -> dest",
+        "vector:vector acc? -> dest",
         "$kind `,` $vector (`,` $acc^)? (`fastmath` `` $fastmath^)? attr-dict"
         " `:` type($vector) `into` type($dest)",
         attributes={"kind": kinds.VECTOR_KIND, "fastmath": kinds.FASTMATH},
         infer={"acc": like("dest")},
-        types={"vector": constraints.VECTOR},
-        traits=_PURE,
         adapt=modern_kind,
         checks=[check_reduction],
     ),
-    op(
+    pure(
         "vector.multi_reduction",
-        "source acc -> dest",
+        "source:vector acc -> dest",
         "$kind `,` $source `,` $acc attr-dict $reduction_dims"
         " `:` type($source) `to` type($dest)",
         attributes={
@@ -398,14 +389,12 @@ OPERATIONS = (
             "reduction_dims": kinds.integers(),
         },
         same="acc dest",
-        types={"source": constraints.VECTOR},
-        traits=_PURE,
         adapt=modern_kind,
         checks=[check_multi_reduction],
     ),
-    op(
+    pure(
         "vector.scan",
-        "source initial_value -> dest accumulated_value",
+        "source:vector initial_value -> dest accumulated_value",
         "$kind `,` $source `,` $initial_value (`reduction_dim` `=` $reduction_dim^"
         " `,` `inclusive` `=` $inclusive)? attr-dict"
         " `:` type($source) `,` type($initial_value)",
@@ -415,8 +404,6 @@ OPERATIONS = (
             "inclusive": kinds.BOOL,
         },
         same="source dest; initial_value accumulated_value",
-        types={"source": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_scan],
     ),
 )
