@@ -94,7 +94,7 @@ class Placed(Protocol):
 
 
 class Diagnostic(Exception):
-    """One catalogued message; subclasses fill ``code``, ``template`` and ``remedy``.
+    """One catalogued message; subclasses give ``code``, ``template`` and ``remedy``.
 
     ``template`` is filled with the keyword arguments of the constructor.  ``focus``
     moves the place from an operation to a token of it once the text is at hand.
@@ -104,6 +104,10 @@ class Diagnostic(Exception):
     severity: ClassVar[str] = "error"
     template: ClassVar[str] = "{text}"
     remedy: ClassVar[str] = ""
+
+    def __init_subclass__(cls, code: str = "") -> None:
+        super().__init_subclass__()
+        cls.code = code or cls.code
 
     def __init__(
         self,
