@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import ClassVar
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
@@ -41,11 +40,8 @@ Build = Callable[[Builder], Value]
 
 
 @dataclass(frozen=True, slots=True)
-class CheckLoopSteps(ModulePass):
+class CheckLoopSteps(ModulePass, name="check-loop-steps", looks_for="scf.for"):
     """Refuses calls in which a loop would run with a step that is not positive."""
-
-    name: ClassVar[str] = "check-loop-steps"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"scf.for"})
 
     def apply(self, module: Module) -> Module:
         return in_functions(module, _function)

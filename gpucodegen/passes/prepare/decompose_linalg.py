@@ -60,11 +60,10 @@ Scalars = Callable[[Builder, Sequence[Value]], Value]
 
 
 @dataclass(frozen=True, slots=True)
-class DecomposeSoftmax(ModulePass):
+class DecomposeSoftmax(
+    ModulePass, name="decompose-softmax", looks_for="linalg.softmax"
+):
     """Softmax, of tensors or in memory, becomes structured operations."""
-
-    name: ClassVar[str] = "decompose-softmax"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"linalg.softmax"})
 
     def apply(self, module: Module) -> Module:
         (root,) = rewrite_bottom_up(module.operation, _softmax_decomposed)
@@ -507,7 +506,7 @@ class _Transform:
 
 
 @dataclass(frozen=True, slots=True)
-class DecomposeWinograd(ModulePass):
+class DecomposeWinograd(ModulePass, name="decompose-winograd"):
     """The Winograd transforms become structured operations.
 
     >>> import gpucodegen as gcg
@@ -524,7 +523,6 @@ class DecomposeWinograd(ModulePass):
     ['linalg.generic', 'linalg.generic']
     """
 
-    name: ClassVar[str] = "decompose-winograd"
     looks_for: ClassVar[frozenset[str]] = frozenset(
         f"linalg.winograd_{side}_transform" for side in _SIDES
     )
@@ -535,7 +533,7 @@ class DecomposeWinograd(ModulePass):
 
 
 @dataclass(frozen=True, slots=True)
-class DecomposeWindows(ModulePass):
+class DecomposeWindows(ModulePass, name="decompose-windows"):
     """``linalg.conv`` and ``linalg.pooling_*`` become structured operations.
 
     >>> import gpucodegen as gcg
@@ -551,7 +549,6 @@ class DecomposeWindows(ModulePass):
     ['memref.alloc', 'linalg.generic', 'memref.dealloc']
     """
 
-    name: ClassVar[str] = "decompose-windows"
     looks_for: ClassVar[frozenset[str]] = frozenset(_BUILD)
 
     def apply(self, module: Module) -> Module:

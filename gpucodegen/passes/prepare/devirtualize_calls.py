@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.func import Function, named_function
@@ -38,7 +37,9 @@ _CARRIERS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class DevirtualizeCalls(ModulePass):
+class DevirtualizeCalls(
+    ModulePass, name="devirtualize-calls", looks_for="func.constant"
+):
     """Every ``func.call_indirect`` whose callees are known becomes direct calls.
 
     A module stays as it is if function values come from outside or go there: by the
@@ -64,8 +65,6 @@ class DevirtualizeCalls(ModulePass):
 'func.return']
     """
 
-    name: ClassVar[str] = "devirtualize-calls"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"func.constant"})
     function: str = ""
 
     def apply(self, module: Module) -> Module:
@@ -180,14 +179,12 @@ def _chosen(
 
 
 @dataclass(frozen=True, slots=True)
-class LibraryCalls(ModulePass):
+class LibraryCalls(ModulePass, name="library-calls", looks_for="library_call"):
     """Structured operations on buffers become operations named by ``library_call``.
 
     Those of other names than ``functions`` stay, and become loops.
     """
 
-    name: ClassVar[str] = "library-calls"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"library_call"})
     functions: tuple[str, ...] = ()
 
     def apply(self, module: Module) -> Module:

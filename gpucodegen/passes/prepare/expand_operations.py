@@ -227,7 +227,7 @@ LAUNCHES = frozenset({"gpu.func", "gpu.launch"})
 
 
 @dataclass(frozen=True, slots=True)
-class ExpandAtomics(ModulePass):
+class ExpandAtomics(ModulePass, name="expand-atomics"):
     """Generic atomic updates become ``memref.atomic_rmw``, or loads and stores.
 
     >>> import gpucodegen as gcg
@@ -244,7 +244,6 @@ class ExpandAtomics(ModulePass):
     True
     """
 
-    name: ClassVar[str] = "expand-atomics"
     looks_for: ClassVar[frozenset[str]] = frozenset({NAME})
 
     def apply(self, module: Module) -> Module:
@@ -320,7 +319,7 @@ def _plain(op: Operation) -> list[Operation]:
 
 
 @dataclass(frozen=True, slots=True)
-class ExpandOperations(ModulePass):
+class ExpandOperations(ModulePass, name="expand-operations"):
     """Expand derived operations into basic ones.
 
     >>> import gpucodegen as gcg
@@ -333,7 +332,6 @@ class ExpandOperations(ModulePass):
     True
     """
 
-    name: ClassVar[str] = "expand-operations"
     looks_for: ClassVar[frozenset[str]] = _CONCERNED
 
     def apply(self, module: Module) -> Module:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine, memref
@@ -133,11 +132,8 @@ def reshape(b: Builder, old: Operation, new: Operation) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class FlattenElements(ModulePass):
+class FlattenElements(ModulePass, name="flatten-elements", looks_for="!vector"):
     """Every memref of vectors becomes a memref with more dimensions."""
-
-    name: ClassVar[str] = "flatten-elements"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"!vector"})
 
     def apply(self, module: Module) -> Module:
         return module.with_operations(map(_top_level, module.operations))

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from gpucodegen.dialects import arith, scf
 from gpucodegen.dialects.builtin import Module
@@ -57,11 +56,8 @@ WORD_BITS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class IndexToArith(ModulePass):
+class IndexToArith(ModulePass, name="index-to-arith", looks_for="index"):
     """Operations of the index dialect become those of arith."""
-
-    name: ClassVar[str] = "index-to-arith"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"index"})
 
     def apply(self, module: Module) -> Module:
         (root,) = rewrite_bottom_up(module.operation, _as_arith)
@@ -107,11 +103,8 @@ LARGEST = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class LoopsToIndex(ModulePass):
+class LoopsToIndex(ModulePass, name="loops-to-index", looks_for="scf.for"):
     """``scf.for`` over integers or without sign becomes a signed one over ``index``."""
-
-    name: ClassVar[str] = "loops-to-index"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"scf.for"})
 
     def apply(self, module: Module) -> Module:
         if not any(map(_is_special, module.walk())):

@@ -430,10 +430,9 @@ _NAMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class InlineLaunches(ModulePass):
+class InlineLaunches(ModulePass, name="inline-launches"):
     """Give every launch of a function the body of its kernel."""
 
-    name: ClassVar[str] = "inline-launches"
     looks_for: ClassVar[frozenset[str]] = _LAUNCHES
 
     def apply(self, module: Module) -> Module:

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import ClassVar
 
 from gpucodegen.dialects import linalg, vector
 from gpucodegen.dialects.builtin import Module
@@ -54,7 +53,7 @@ from gpucodegen.passes.prepare.tensors.gathered_elements import with_gathered_el
 
 
 @dataclass(frozen=True, slots=True)
-class VectorContract(ModulePass):
+class VectorContract(ModulePass, name="vector-contract", looks_for="vector.contract"):
     """Every ``vector.contract`` without a mask becomes a structured operation.
 
     >>> import gpucodegen as gcg
@@ -72,9 +71,6 @@ class VectorContract(ModulePass):
     >>> [op.name for op in made if op.dialect != "arith"][-4:]
     ['vector.store', 'linalg.generic', 'vector.load', 'func.return']
     """
-
-    name: ClassVar[str] = "vector-contract"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"vector.contract"})
 
     def apply(self, module: Module) -> Module:
         walked = list(module.walk())
@@ -156,11 +152,10 @@ _DIALECTS = ("arith", "math", "complex", "index")
 
 
 @dataclass(frozen=True, slots=True)
-class ElementwiseToLinalg(ModulePass):
+class ElementwiseToLinalg(
+    ModulePass, name="elementwise-to-linalg", looks_for="!tensor"
+):
     """Every scalar operation that is applied to tensors becomes a structured one."""
-
-    name: ClassVar[str] = "elementwise-to-linalg"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"!tensor"})
 
     def apply(self, module: Module) -> Module:
         (root,) = rewrite_bottom_up(module.operation, _elementwise_as_generic)
@@ -228,7 +223,7 @@ _UNREAD = _RESHAPES | {"linalg.generic", "tensor.empty", "arith.constant", "tens
 
 
 @dataclass(frozen=True, slots=True)
-class FuseTensors(ModulePass):
+class FuseTensors(ModulePass, name="fuse-tensors", looks_for="!tensor"):
     """Fuse elementwise producers into structured operations on tensors.
 
     >>> import gpucodegen as gcg
@@ -243,9 +238,6 @@ class FuseTensors(ModulePass):
     >>> [op.name for op in fused.functions["f"].body.operations]
     ['tensor.empty', 'linalg.generic', 'func.return']
     """
-
-    name: ClassVar[str] = "fuse-tensors"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"!tensor"})
 
     def apply(self, module: Module) -> Module:
         if not any(op.name == "linalg.generic" and op.results for op in module.walk()):

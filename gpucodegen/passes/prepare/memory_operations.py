@@ -55,11 +55,8 @@ from gpucodegen.tiling.machine.vectorization import goes_past_caches
 
 
 @dataclass(frozen=True, slots=True)
-class HeapAllocations(ModulePass):
+class HeapAllocations(ModulePass, name="heap-allocations", looks_for="memref.alloca"):
     """Move stack allocations to the heap beyond the safe size of the stack."""
-
-    name: ClassVar[str] = "heap-allocations"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"memref.alloca"})
 
     def apply(self, module: Module) -> Module:
         def rewritten(function: Operation) -> list[Operation]:
@@ -98,7 +95,7 @@ GET_GLOBAL = "memref.get_global"
 
 
 @dataclass(frozen=True, slots=True)
-class HoistGlobals(ModulePass):
+class HoistGlobals(ModulePass, name="hoist-globals"):
     """Move ``memref.get_global`` to the entry of its function, one for each global.
 
     The operation has no operands and no effect, and its result is the same at each
@@ -106,7 +103,6 @@ class HoistGlobals(ModulePass):
     the launch around them and stay.
     """
 
-    name: ClassVar[str] = "hoist-globals"
     looks_for: ClassVar[frozenset[str]] = frozenset({GET_GLOBAL})
 
     def apply(self, module: Module) -> Module:
@@ -147,10 +143,9 @@ Memory = Mapping[Value, Value]
 
 
 @dataclass(frozen=True, slots=True)
-class LowerDeallocations(ModulePass):
+class LowerDeallocations(ModulePass, name="lower-deallocations"):
     """``bufferization.dealloc`` frees buffers that are owned and not retained."""
 
-    name: ClassVar[str] = "lower-deallocations"
     looks_for: ClassVar[frozenset[str]] = frozenset({NAME})
 
     def apply(self, module: Module) -> Module:
@@ -221,7 +216,7 @@ def _any(b: Builder, conditions: Sequence[Value]) -> Value:
 
 
 @dataclass(frozen=True, slots=True)
-class ExpandCopies(ModulePass):
+class ExpandCopies(ModulePass, name="expand-copies", looks_for="memref.copy"):
     """Write copies of more than the ``kept`` bytes of all caches as loops.
 
     >>> import gpucodegen as gcg
@@ -242,8 +237,6 @@ class ExpandCopies(ModulePass):
     }
     """
 
-    name: ClassVar[str] = "expand-copies"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"memref.copy"})
     kept: int = 1 << 22
 
     def apply(self, module: Module) -> Module:
@@ -270,7 +263,7 @@ class ExpandCopies(ModulePass):
 
 
 @dataclass(frozen=True, slots=True)
-class CopiesToLoops(ModulePass):
+class CopiesToLoops(ModulePass, name="copies-to-loops", looks_for="memref.copy"):
     """Write copies to or from a view or a buffer that a loop makes as loops.
 
     Like `memref.copy` itself, they leave overlapping buffers undefined.
@@ -289,9 +282,6 @@ class CopiesToLoops(ModulePass):
     >>> "memref.copy" in str(CopiesToLoops().apply(module))
     False
     """
-
-    name: ClassVar[str] = "copies-to-loops"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"memref.copy"})
 
     def apply(self, module: Module) -> Module:
         def function(op: Operation) -> list[Operation]:

@@ -75,10 +75,9 @@ CHOOSING = frozenset({"affine", "arith", "scf"})
 
 
 @dataclass(frozen=True, slots=True)
-class RebaseViews(ModulePass):
+class RebaseViews(ModulePass, name="rebase-views"):
     """Offsets of reinterpretations become those of their operand's first element."""
 
-    name: ClassVar[str] = "rebase-views"
     looks_for: ClassVar[frozenset[str]] = frozenset({CAST})
 
     def apply(self, module: Module) -> Module:
@@ -132,11 +131,10 @@ def _less(b: Builder, offset: Mixed, skipped: int) -> Mixed:
 
 
 @dataclass(frozen=True, slots=True)
-class SlicesToViews(ModulePass):
+class SlicesToViews(
+    ModulePass, name="slices-to-views", looks_for="linalg.range linalg.slice"
+):
     """``linalg.slice`` becomes ``memref.subview``; indices drop their dimension."""
-
-    name: ClassVar[str] = "slices-to-views"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"linalg.range", "linalg.slice"})
 
     def apply(self, module: Module) -> Module:
         rewriter = _Rewriter()
@@ -229,10 +227,9 @@ COLLAPSE, EXPAND = "memref.collapse_shape", "memref.expand_shape"
 
 
 @dataclass(frozen=True, slots=True)
-class ReshapesToCasts(ModulePass):
+class ReshapesToCasts(ModulePass, name="reshapes-to-casts"):
     """Reshapes of open extents or strides become casts that compute them."""
 
-    name: ClassVar[str] = "reshapes-to-casts"
     looks_for: ClassVar[frozenset[str]] = frozenset({COLLAPSE, EXPAND})
 
     def apply(self, module: Module) -> Module:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.framework.registry import lookup
@@ -123,14 +122,13 @@ HANDLE = "gcg.handle"
 
 
 @dataclass(frozen=True, slots=True)
-class OutsideCalls(ModulePass):
+class OutsideCalls(ModulePass, name="outside-calls"):
     """Pass vectors and tensors to external operations through buffers.
 
     ``handled``: operations that functions of the caller run; another ``cf.assert``
     stays, for generated code runs it.
     """
 
-    name: ClassVar[str] = "outside-calls"
     handled: tuple[str, ...] = ()
 
     def apply(self, module: Module) -> Module:

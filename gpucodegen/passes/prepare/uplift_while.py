@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 from gpucodegen.dialects import arith, scf
 from gpucodegen.dialects.builtin import Module
@@ -37,7 +36,7 @@ from gpucodegen.passes.framework.functions import has_no_effect
 
 
 @dataclass(frozen=True, slots=True)
-class UpliftWhile(ModulePass):
+class UpliftWhile(ModulePass, name="uplift-while", looks_for="scf.while"):
     """Counted ``scf.while`` loops become ``scf.for``.
 
     >>> import gpucodegen as gcg
@@ -59,9 +58,6 @@ class UpliftWhile(ModulePass):
     >>> [op.name for op in made if op.dialect == "scf"]
     ['scf.for']
     """
-
-    name: ClassVar[str] = "uplift-while"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"scf.while"})
 
     def apply(self, module: Module) -> Module:
         constants = {

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects.arith import bit_width, held, holds_odd
@@ -203,10 +202,8 @@ TYPED = ("value", "type", "initial_value", "function_type", "case_values")
 
 
 @dataclass(frozen=True, slots=True)
-class WidenIntegers(ModulePass):
+class WidenIntegers(ModulePass, name="widen-integers"):
     """Integers of odd widths up to 64 bits become integers of machine widths."""
-
-    name: ClassVar[str] = "widen-integers"
 
     def apply(self, module: Module) -> Module:
         if not any(map(_mentions, module.operation.walk())):

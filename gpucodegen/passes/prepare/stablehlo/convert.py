@@ -257,7 +257,7 @@ def _unknown(op: Operation) -> Exception:
 
 
 @dataclass(frozen=True, slots=True)
-class StablehloToLinalg(ModulePass):
+class StablehloToLinalg(ModulePass, name="stablehlo-to-linalg"):
     """Convert StableHLO to linalg, tensor, arith, math and scf.
 
     >>> import gpucodegen as gcg
@@ -275,7 +275,6 @@ class StablehloToLinalg(ModulePass):
     ``on_cpu``: sorts merge, and factorizations of small matrices are loops.
     """
 
-    name: ClassVar[str] = "stablehlo-to-linalg"
     looks_for: ClassVar[frozenset[str]] = frozenset(_DIALECTS)
     on_cpu: bool = False
 

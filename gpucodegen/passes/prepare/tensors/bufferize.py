@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module, symbol_name
@@ -86,14 +85,12 @@ RULES: Mapping[str, Rule] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Bufferize(ModulePass):
+class Bufferize(ModulePass, name="bufferize", looks_for="!tensor"):
     """Functions on tensors become functions on memrefs.
 
     ``report``: a remark for every copy with its reason.
     """
 
-    name: ClassVar[str] = "bufferize"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"!tensor"})
     report: bool = False
 
     def apply(self, module: Module) -> Module:

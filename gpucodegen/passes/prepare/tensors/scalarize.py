@@ -54,7 +54,7 @@ Flow = tuple[Value, Sequence[Value]]
 
 
 @dataclass(frozen=True, slots=True)
-class ScalarizeTensors(ModulePass):
+class ScalarizeTensors(ModulePass, name="scalarize-tensors"):
     """Counters, conditions and indices of rank 0 become scalars.
 
     >>> import gpucodegen as gcg
@@ -72,7 +72,6 @@ class ScalarizeTensors(ModulePass):
     ['i32', 'i32', 'index']
     """
 
-    name: ClassVar[str] = "scalarize-tensors"
     looks_for: ClassVar[frozenset[str]] = frozenset({_EXTRACT})
 
     def apply(self, module: Module) -> Module:
