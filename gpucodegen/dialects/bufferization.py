@@ -16,7 +16,11 @@ from gpucodegen.dialects.framework.assembly_elements import (
     ParsedElements,
     Printed,
 )
-from gpucodegen.dialects.framework.constraints import compatible_shapes, require
+from gpucodegen.dialects.framework.constraints import (
+    compatible_shapes,
+    require,
+    types_differ,
+)
 from gpucodegen.dialects.framework.declare import always, indices, like, op
 from gpucodegen.dialects.framework.definition import Types
 from gpucodegen.dialects.memref.checks import check_copy
@@ -99,13 +103,7 @@ def check_alloc_tensor(o: Operation) -> None:
         )
     for value in copied:
         if value.type != ty:
-            raise errors.TypesDiffer.at(
-                o,
-                first="the copied tensor",
-                first_type=value.type,
-                second="the result",
-                second_type=ty,
-            )
+            raise types_differ(o, "the copied tensor", value.type, "the result", ty)
 
 
 def check_dealloc(o: Operation) -> None:

@@ -21,6 +21,7 @@ from gpucodegen.dialects.framework.constraints import (
     TypeConstraint,
     check_no_arguments,
     require,
+    types_differ,
 )
 from gpucodegen.dialects.framework.declare import (
     always,
@@ -234,13 +235,7 @@ def check_extremum(o: Operation) -> None:
     """The maximum or minimum of two shapes is a shape, of two sizes a size."""
     (lhs, rhs), (result,) = o.operands, o.results
     if lhs.type == rhs.type != result.type:
-        raise errors.TypesDiffer.at(
-            o,
-            first="each operand",
-            first_type=lhs.type,
-            second="the result",
-            second_type=result.type,
-        )
+        raise types_differ(o, "each operand", lhs.type, "the result", result.type)
 
 
 def at_least(count: int) -> Check:

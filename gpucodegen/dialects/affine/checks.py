@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine as view
-from gpucodegen.dialects.framework.constraints import TypeConstraint
+from gpucodegen.dialects.framework.constraints import TypeConstraint, types_differ
 from gpucodegen.dialects.framework.definition import Check
 from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.dialects.shared.combiners import OF_ATOMICS
@@ -78,12 +78,8 @@ def _check_same_type(o: Operation, values: tuple[Value, ...]) -> None:
     first, *rest = values
     for value in rest:
         if value.type != first.type:
-            raise errors.TypesDiffer.at(
-                o,
-                first="the linear index",
-                first_type=first.type,
-                second="an index",
-                second_type=value.type,
+            raise types_differ(
+                o, "the linear index", first.type, "an index", value.type
             )
 
 
@@ -150,12 +146,12 @@ def _check_element(o: Operation, position: int) -> None:
         is_vector = isinstance(value.type, VectorType) and "vector" in o.name
         actual = element_type(value.type) if is_vector else value.type
         if actual != element_type(ty):
-            raise errors.TypesDiffer.at(
+            raise types_differ(
                 o,
-                first="the element",
-                first_type=element_type(ty),
-                second="the value's element" if is_vector else "the value",
-                second_type=actual,
+                "the element",
+                element_type(ty),
+                "the value's element" if is_vector else "the value",
+                actual,
             )
 
 

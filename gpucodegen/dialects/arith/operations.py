@@ -9,7 +9,7 @@ from __future__ import annotations
 from gpucodegen import errors
 from gpucodegen.dialects.arith import CMPF_PREDICATES, CMPI_PREDICATES
 from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.constraints import TypeConstraint
+from gpucodegen.dialects.framework.constraints import TypeConstraint, types_differ
 from gpucodegen.dialects.framework.declare import bool_like, op, pure, with_element
 from gpucodegen.dialects.framework.definition import Check, Op, Trait
 from gpucodegen.dialects.framework.syntax import Reader, State, Writer
@@ -76,9 +76,7 @@ def check_constant(o: Operation) -> None:
             hint="Write a number with its type, or dense<...> : type",
         )
     if ty is not None and ty != result:
-        raise errors.TypesDiffer.at(
-            o, first="the value", first_type=ty, second="the result", second_type=result
-        )
+        raise types_differ(o, "the value", ty, "the result", result)
     _check_constant_type(o, value, result)
 
 
@@ -223,13 +221,7 @@ def _check_select(o: Operation) -> None:
     condition, ty = o.operands[0].type, o.results[0].type
     is_opaque = isinstance(condition, DialectType) or isinstance(ty, DialectType)
     if not is_opaque and condition not in (I1, with_element(ty, I1)):
-        raise errors.TypesDiffer.at(
-            o,
-            first="the condition",
-            first_type=condition,
-            second="what it selects",
-            second_type=ty,
-        )
+        raise types_differ(o, "the condition", condition, "what it selects", ty)
 
 
 _FLOAT, _INTEGER = constraints.FLOAT_LIKE, constraints.PURE_INTEGER_LIKE

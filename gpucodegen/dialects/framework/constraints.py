@@ -42,6 +42,15 @@ def require(holds: object, o: Operation, problem: str, hint: str) -> None:
         raise wrong(o, problem, hint)
 
 
+def types_differ(
+    o: Operation, first: str, first_type: Type, second: str, second_type: Type
+) -> errors.VerifyError:
+    """The verifier error for two values that must agree in type."""
+    return errors.TypesDiffer.at(
+        o, first=first, first_type=first_type, second=second, second_type=second_type
+    )
+
+
 def check_no_arguments(o: Operation) -> None:
     blocks = [block for region in o.regions for block in region.blocks]
     arguments = any(block.arguments for block in blocks)

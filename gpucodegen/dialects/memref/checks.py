@@ -7,7 +7,12 @@ from dataclasses import replace
 
 from gpucodegen import errors
 from gpucodegen.dialects import memref as view
-from gpucodegen.dialects.framework.constraints import agree, compatible_shapes, require
+from gpucodegen.dialects.framework.constraints import (
+    agree,
+    compatible_shapes,
+    require,
+    types_differ,
+)
 from gpucodegen.dialects.framework.definition import Check
 from gpucodegen.dialects.memref import Mixed, Slice
 from gpucodegen.dialects.memref.layouts import (
@@ -410,10 +415,4 @@ def _check_dma_elements(o: Operation) -> None:
     if not (isinstance(source, MemRefType) and isinstance(target, MemRefType)):
         return
     if source.element != target.element:
-        raise errors.TypesDiffer.at(
-            o,
-            first="the source",
-            first_type=source,
-            second="the destination",
-            second_type=target,
-        )
+        raise types_differ(o, "the source", source, "the destination", target)

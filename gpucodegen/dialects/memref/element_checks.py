@@ -7,7 +7,11 @@ from dataclasses import replace
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework import kinds, registry
-from gpucodegen.dialects.framework.constraints import check_no_arguments, require
+from gpucodegen.dialects.framework.constraints import (
+    check_no_arguments,
+    require,
+    types_differ,
+)
 from gpucodegen.dialects.framework.definition import Trait, Types
 from gpucodegen.dialects.memref.checks import check_indices
 from gpucodegen.dialects.memref.layouts import strided_form
@@ -128,13 +132,7 @@ def check_atomic(o: Operation) -> None:
 
 def _check_element(o: Operation, what: str, value: Value, element: Type) -> None:
     if value.type != element:
-        raise errors.TypesDiffer.at(
-            o,
-            first=what,
-            first_type=value.type,
-            second="the element",
-            second_type=element,
-        )
+        raise types_differ(o, what, value.type, "the element", element)
 
 
 def _check_kind(o: Operation, name: str, ty: Type) -> None:

@@ -11,7 +11,7 @@ from gpucodegen.dialects.framework.assembly_elements import (
     RegionOf,
     ResultTypes,
 )
-from gpucodegen.dialects.framework.constraints import require
+from gpucodegen.dialects.framework.constraints import require, types_differ
 from gpucodegen.dialects.framework.declare import always, op, terminator
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.memref import DYNAMIC_MARK
@@ -37,12 +37,12 @@ def check_for(o: Operation) -> None:
         f"Give it the variable and {len(inits)} carried values",
     )
     if not lower == upper == step == o.body.arguments[0].type:
-        raise errors.TypesDiffer.at(
+        raise types_differ(
             o,
-            first="the lower bound",
-            first_type=lower,
-            second="the upper bound, step or variable",
-            second_type=upper if upper != lower else step,
+            "the lower bound",
+            lower,
+            "the upper bound, step or variable",
+            upper if upper != lower else step,
         )
     require(
         _types(o.body.arguments[1:]) == inits == _types(o.results),

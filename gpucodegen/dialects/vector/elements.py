@@ -18,7 +18,11 @@ from gpucodegen.dialects.framework.assembly_elements import (
     Printed,
     read_indices,
 )
-from gpucodegen.dialects.framework.constraints import TypeConstraint, require
+from gpucodegen.dialects.framework.constraints import (
+    TypeConstraint,
+    require,
+    types_differ,
+)
 from gpucodegen.dialects.framework.declare import pure
 from gpucodegen.dialects.framework.definition import Check, Types
 from gpucodegen.dialects.framework.syntax import Reader
@@ -161,13 +165,7 @@ def _at_position(o: Operation, ty: Type) -> Type:
 
 def _check_same(o: Operation, expected: Type, actual: Type, *, fits: bool) -> None:
     if not fits:
-        raise errors.TypesDiffer.at(
-            o,
-            first="the position",
-            first_type=expected,
-            second="the value",
-            second_type=actual,
-        )
+        raise types_differ(o, "the position", expected, "the value", actual)
 
 
 # -- slices ----------------------------------------------------------------------------

@@ -10,7 +10,11 @@ from collections.abc import Sequence
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework import kinds
-from gpucodegen.dialects.framework.constraints import TypeConstraint, require
+from gpucodegen.dialects.framework.constraints import (
+    TypeConstraint,
+    require,
+    types_differ,
+)
 from gpucodegen.dialects.framework.declare import like, pure, with_element
 from gpucodegen.dialects.framework.syntax import Reader, State, Writer
 from gpucodegen.dialects.shared.combiners import OLD_KINDS
@@ -175,12 +179,8 @@ def check_scan(o: Operation) -> None:
 
 def _require_result(o: Operation, expected: Type, actual: Type) -> None:
     if expected != actual:
-        raise errors.TypesDiffer.at(
-            o,
-            first="the reduced vector",
-            first_type=expected,
-            second="the accumulator or result",
-            second_type=actual,
+        raise types_differ(
+            o, "the reduced vector", expected, "the accumulator or result", actual
         )
 
 
@@ -325,12 +325,8 @@ def check_outerproduct(o: Operation) -> None:
     expected = outer_type(lhs, rhs)
     for value in (*o.operands[2:], *o.results):
         if value.type != expected:
-            raise errors.TypesDiffer.at(
-                o,
-                first="the product",
-                first_type=expected,
-                second="the accumulator or result",
-                second_type=value.type,
+            raise types_differ(
+                o, "the product", expected, "the accumulator or result", value.type
             )
 
 

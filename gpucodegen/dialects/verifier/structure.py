@@ -14,7 +14,7 @@ from itertools import pairwise
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import symbol_name
 from gpucodegen.dialects.framework import registry
-from gpucodegen.dialects.framework.constraints import focus, wrong_operand
+from gpucodegen.dialects.framework.constraints import focus, types_differ, wrong_operand
 from gpucodegen.dialects.framework.definition import Op, Slot, Trait
 from gpucodegen.dialects.framework.printing import VERBATIM
 from gpucodegen.dialects.func import Function
@@ -241,13 +241,7 @@ def _check_global(op: Operation, target: Operation) -> None:
     _require_kind(op, target, "memref.global")
     ty = target.attributes.get("type")
     if isinstance(ty, TypeAttr) and ty.type != op.results[0].type:
-        raise errors.TypesDiffer.at(
-            op,
-            first="the global",
-            first_type=ty.type,
-            second="the result",
-            second_type=op.results[0].type,
-        )
+        raise types_differ(op, "the global", ty.type, "the result", op.results[0].type)
 
 
 _SIGNATURES = {
