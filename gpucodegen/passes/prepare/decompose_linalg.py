@@ -81,14 +81,14 @@ def _softmax_decomposed(op: Operation) -> list[Operation] | None:
 def _scalar(name: str) -> Scalars:
     def build(b: Builder, operands: Sequence[Value]) -> Value:
         first, second = operands[:2]
-        return b.add(name, (first, second), [first.type])[0]
+        return b.value(name, (first, second), first.type)
 
     return build
 
 
 def _power(b: Builder, operands: Sequence[Value]) -> Value:
     difference = _scalar("arith.subf")(b, operands)
-    return b.add("math.exp", (difference,), [difference.type])[0]
+    return b.value("math.exp", (difference,), difference.type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,15 +174,13 @@ class _Softmax:
                 sizes += self.b.add(f"{dialect}.dim", (x, at), [INDEX], hint="n")
         element = element_type(x.type)
         if is_tensor:
-            (rows,) = self.b.add(
-                "tensor.empty", sizes, [TensorType(shape, element)], hint=hint
+            return self.b.value(
+                "tensor.empty", sizes, TensorType(shape, element), hint=hint
             )
-            return rows
         counts = {"operandSegmentSizes": segment_counts(len(sizes), 0)}
-        (rows,) = self.b.add(
-            "memref.alloc", sizes, [MemRefType(shape, element)], counts, hint=hint
+        return self.b.value(
+            "memref.alloc", sizes, MemRefType(shape, element), counts, hint=hint
         )
-        return rows
 
     def _generic(
         self,
@@ -464,7 +462,7 @@ class _Transform:
     def _cleared(self, tensor: Value) -> Value:
         zero = self.b.constant(0, element_type(tensor.type))
         attributes = {OPERAND_SEGMENTS: segment_sizes([[zero], [tensor]])}
-        return self.b.add("linalg.fill", (zero, tensor), [tensor.type], attributes)[0]
+        return self.b.value("linalg.fill", (zero, tensor), tensor.type, attributes)
 
     def _product(
         self,
@@ -502,7 +500,7 @@ class _Transform:
         ty = TensorType((len(self.matrix), len(self.matrix[0])), element)
         numbers = tuple(float(x) for row in self.matrix for x in row)
         value = {"value": DenseElementsAttr(numbers, ty, element)}
-        return self.b.add("arith.constant", (), [ty], value, hint="matrix")[0]
+        return self.b.value("arith.constant", (), ty, value, hint="matrix")
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,7 +168,7 @@ def _chosen(
         return b.add("func.call", given, types, {"callee": SymbolRefAttr((name,))})
     equals = {"predicate": IntegerAttr(0, I64)}
     wanted = b.constant(first, INDEX)
-    (is_it,) = b.add("arith.cmpi", (number, wanted), [I1], equals)
+    is_it = b.value("arith.cmpi", (number, wanted), I1, equals)
     regions: list[Region] = []
     for chosen in ([name], others):
         inner = Builder(b.location)

@@ -42,8 +42,7 @@ def scaled(b: Builder, value: Value, factor: int) -> Value:
     """A number of vectors as a number of elements."""
     if factor == 1:
         return value
-    (product,) = b.add("arith.muli", (value, b.constant(factor, INDEX)), [INDEX])
-    return product
+    return b.value("arith.muli", (value, b.constant(factor, INDEX)), INDEX)
 
 
 def _scaled(b: Builder, entries: Sequence[Mixed], factor: int) -> list[Mixed]:

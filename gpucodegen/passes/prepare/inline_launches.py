@@ -127,7 +127,7 @@ class _Places:
     def _cast(self, buffer: Value, ty: MemRefType) -> Value:
         if buffer.type == ty:
             return buffer
-        return self.b.add("memref.cast", (buffer,), [ty])[0]
+        return self.b.value("memref.cast", (buffer,), ty)
 
     def _buffer(self, op: Operation, start: int, ty: MemRefType) -> Value:
         if (start, ty) in self.buffers:
@@ -367,7 +367,7 @@ def _size(b: Builder, value: Value, known: int | None) -> Value:
         return b.index(known)
     if value.type == INDEX:
         return value
-    return b.add("arith.index_cast", (value,), [INDEX], hint=value.name)[0]
+    return b.value("arith.index_cast", (value,), INDEX, hint=value.name)
 
 
 def _buffers(op: Operation, attributions: Sequence[Value]) -> dict[Value, Operation]:

@@ -135,8 +135,8 @@ def _term(op: Operation, arguments: Sequence[Value]) -> list[Operation]:
     assert times is not None
     assert combine is not None
     a, c = (_extended(b, factor, total.type) for factor in factors)
-    (product,) = b.add(times.name, (a, c), [total.type])
-    (result,) = b.add(combine.name, (total, product), [total.type])
+    product = b.value(times.name, (a, c), total.type)
+    result = b.value(combine.name, (total, product), total.type)
     return [*b.operations, linalg.yield_([result], location=op.location)]
 
 
@@ -145,7 +145,7 @@ def _extended(b: Builder, value: Value, ty: Type) -> Value:
     if value.type == ty:
         return value
     name = "arith.extf" if isinstance(ty, FloatType) else "arith.extsi"
-    return b.add(name, (value,), [ty])[0]
+    return b.value(name, (value,), ty)
 
 
 _DIALECTS = ("arith", "math", "complex", "index")
@@ -202,8 +202,7 @@ def _empty(b: Builder, like: Value, ty: Type) -> Value:
         if extent is None:
             position = b.constant(dimension, INDEX)
             sizes += b.add("tensor.dim", (like, position), [INDEX], hint="n")
-    (memory,) = b.add("tensor.empty", sizes, [ty])
-    return memory
+    return b.value("tensor.empty", sizes, ty)
 
 
 def _map(value: Value, rank: int) -> AffineMap:
@@ -453,7 +452,7 @@ def _through(
     if position is None or not outer.indexing_maps[at].is_identity:
         return None
     b, element = Builder(consumer.location), element_type(ty)
-    (memory,) = b.add("tensor.empty", (), [TensorType(shape, element)])
+    memory = b.value("tensor.empty", (), TensorType(shape, element))
     maps = [m.compose(position) for m in outer.indexing_maps]
     maps[at] = maps[-1] = AffineMap.identity(len(shape))
     operands = list(outer.inputs)

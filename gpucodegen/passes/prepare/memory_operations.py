@@ -178,8 +178,7 @@ class _Lowering:
         for kept, result in zip(retained, op.results, strict=True):
             pairs = zip(freed, conditions, strict=True)
             owned = [
-                b.add("arith.andi", (c, self._same(b, m, kept)), [I1])[0]
-                for m, c in pairs
+                b.value("arith.andi", (c, self._same(b, m, kept)), I1) for m, c in pairs
             ]
             self.updated[result] = _any(b, owned)
         for memory, condition in zip(freed, conditions, strict=True):
@@ -193,7 +192,7 @@ class _Lowering:
         if first is second or first in self.made or second in self.made:
             return b.constant(int(first is second), I1)
         addresses = [
-            b.add("memref.extract_aligned_pointer_as_index", (v,), [INDEX])[0]
+            b.value("memref.extract_aligned_pointer_as_index", (v,), INDEX)
             for v in (first, second)
         ]
         equal = arith.compare("arith.cmpi", "eq", *addresses, location=b.location)
@@ -202,8 +201,8 @@ class _Lowering:
 
     def _free(self, b: Builder, memory: Value, condition: Value, same: Value) -> None:
         """Free memory under a condition, if no retained memory is the same."""
-        (other,) = b.add("arith.xori", (same, b.constant(1, I1)), [I1])
-        (frees,) = b.add("arith.andi", (condition, other), [I1])
+        other = b.value("arith.xori", (same, b.constant(1, I1)), I1)
+        frees = b.value("arith.andi", (condition, other), I1)
         freed = memref.dealloc(memory, location=b.location)
         b.operations.append(if_(frees, [freed], location=b.location))
 
@@ -211,7 +210,7 @@ class _Lowering:
 def _any(b: Builder, conditions: Sequence[Value]) -> Value:
     found = b.constant(0, I1)
     for condition in conditions:
-        (found,) = b.add("arith.ori", (found, condition), [I1])
+        found = b.value("arith.ori", (found, condition), I1)
     return found
 
 
@@ -314,7 +313,7 @@ def _nest(op: Operation) -> list[Operation]:
     ]
 
     def body(inner: Builder, ivs: Sequence[Value]) -> None:
-        (value,) = inner.add("memref.load", (source, *ivs), [element_type(source.type)])
+        value = inner.value("memref.load", (source, *ivs), element_type(source.type))
         inner.add("memref.store", (value, target, *ivs))
 
     known = [_extent(b, source, d) if n is None else n for d, n in enumerate(extents)]
@@ -324,7 +323,7 @@ def _nest(op: Operation) -> list[Operation]:
 
 def _extent(b: Builder, memref: Value, dimension: int) -> Value:
     at = b.constant(dimension, INDEX)
-    return b.add("memref.dim", (memref, at), [INDEX])[0]
+    return b.value("memref.dim", (memref, at), INDEX)
 
 
 _LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.while"})
@@ -348,14 +347,13 @@ def _line(b: Builder, buffer: Value) -> Value:
         return buffer
     count = prod(extent or 0 for extent in ty.shape)
     whole = ArrayAttr(tuple(IntegerAttr(d, I64) for d in range(ty.rank)))
-    (line,) = b.add(
+    return b.value(
         "memref.collapse_shape",
         (buffer,),
-        [replace(ty, shape=(count,))],
+        replace(ty, shape=(count,)),
         {"reassociation": ArrayAttr((whole,))},
         hint=buffer.name,
     )
-    return line
 
 
 def _copy(b: Builder, source: Value, target: Value, indices: list[Value]) -> None:

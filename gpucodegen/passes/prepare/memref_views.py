@@ -207,9 +207,8 @@ class _Rewriter:
         if None not in known:
             first, last, by = (n or 0 for n in known)
             return -(-(last - first) // by) if by else 0
-        (difference,) = b.add("arith.subi", (high, low), [INDEX])
-        (extent,) = b.add("arith.ceildivsi", (difference, step), [INDEX])
-        return extent
+        difference = b.value("arith.subi", (high, low), INDEX)
+        return b.value("arith.ceildivsi", (difference, step), INDEX)
 
 
 def _subview(b: Builder, source: Value, parts: list[_Part], ty: MemRefType) -> Value:
@@ -218,7 +217,7 @@ def _subview(b: Builder, source: Value, parts: list[_Part], ty: MemRefType) -> V
         [part.size for part in parts],
         [part.stride for part in parts],
     )
-    (view,) = b.add("memref.subview", [source], [ty])
+    view = b.value("memref.subview", [source], ty)
     b.operations[-1] = with_columns(b.operations[-1], columns)
     return view
 
@@ -390,7 +389,7 @@ class _Reshape:
             return one
         if self.c.is_known(condition, holds=False) or one is other:
             return other
-        return self.c.b.add("arith.select", (condition, one, other), [INDEX])[0]
+        return self.c.b.value("arith.select", (condition, one, other), INDEX)
 
     def _check(self, number: int, one: Value, other: Value, bad: Value) -> Check:
         is_join = self.op.name == COLLAPSE

@@ -73,8 +73,7 @@ def outward(b: Builder, value: Value) -> Value:
         return box
     if ty == value.type:
         return value
-    (shown,) = b.add("bufferization.to_buffer", (value,), [ty], hint=value.name)
-    return shown
+    return b.value("bufferization.to_buffer", (value,), ty, hint=value.name)
 
 
 def inward(b: Builder, box: Value, value: Value) -> None:
@@ -96,7 +95,7 @@ def stored(b: Builder, vector: Value, box: Value) -> None:
         b.vector_store(vector, box, [0] * len(ty.shape))
         return
     position = {"static_position": DenseArrayAttr(I64, ())}
-    (number,) = b.add("vector.extract", (vector,), [ty.element], position)
+    number = b.value("vector.extract", (vector,), ty.element, position)
     b.store(number, box, [])
 
 

@@ -242,14 +242,14 @@ def _forwards_all(loop: scf.While) -> bool:
 def _cast(b: Builder, value: Value, ty: Type) -> Value:
     if value.type == ty:
         return value
-    return b.add("arith.index_cast", (value,), [ty], hint=value.name)[0]
+    return b.value("arith.index_cast", (value,), ty, hint=value.name)
 
 
 def _shifted(b: Builder, value: Value, by: int) -> Value:
     if by == 0:
         return value
     shift = b.constant(by, value.type)
-    return b.add("arith.addi", (value, shift), [value.type], hint=value.name)[0]
+    return b.value("arith.addi", (value, shift), value.type, hint=value.name)
 
 
 def _last(b: Builder, init: Value, bound: Value, step: int) -> Value:
@@ -257,11 +257,11 @@ def _last(b: Builder, init: Value, bound: Value, step: int) -> Value:
 
     It is ``init`` if the bound is smaller.
     """
-    (end,) = b.add("arith.maxsi", (init, bound), [init.type], hint=init.name)
+    end = b.value("arith.maxsi", (init, bound), init.type, hint=init.name)
     if step == 1:
         return end
     by = b.constant(step, init.type)
-    (span,) = b.add("arith.subi", (end, init), [init.type])
-    (trips,) = b.add("arith.ceildivui", (span, by), [init.type])
-    (way,) = b.add("arith.muli", (trips, by), [init.type])
-    return b.add("arith.addi", (init, way), [init.type])[0]
+    span = b.value("arith.subi", (end, init), init.type)
+    trips = b.value("arith.ceildivui", (span, by), init.type)
+    way = b.value("arith.muli", (trips, by), init.type)
+    return b.value("arith.addi", (init, way), init.type)

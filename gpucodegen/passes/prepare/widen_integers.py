@@ -51,7 +51,7 @@ class WidenedInteger:
 
     def made(self, name: str, *operands: Value) -> Value:
         """An operation whose result has the type of its first operand."""
-        return self.b.add(f"arith.{name}", operands, [operands[0].type])[0]
+        return self.b.value(f"arith.{name}", operands, operands[0].type)
 
     def number(self, value: int, like: Value) -> Value:
         """A constant, broadcast to every element."""
@@ -147,7 +147,7 @@ def _resized(h: WidenedInteger) -> Sequence[Value]:
     old, new = (bit_width(element_type(t)) for t in (value.type, ty))
     if old != new:
         name = "arith.trunci" if new < old else h.op.name
-        (value,) = h.b.add(name, [value], [ty])
+        value = h.b.value(name, [value], ty)
     return [h.wrapped(value, h.after) if h.op.name == "arith.trunci" else value]
 
 

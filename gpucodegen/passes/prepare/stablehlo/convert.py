@@ -74,7 +74,7 @@ def _chosen(
         return end.operands
     wanted = scalar(b, first, number.type)
     predicate = {"predicate": IntegerAttr(0, I64)}
-    (is_it,) = b.add("arith.cmpi", (number, wanted), [I1], predicate)
+    is_it = b.value("arith.cmpi", (number, wanted), I1, predicate)
     inner = Builder(b.location)
     values = _chosen(inner, op, number, blocks, first + 1)
     inner.add("scf.yield", values)

@@ -308,7 +308,7 @@ class _Rewriter:
             if argument in self.scalars:
                 b.location = argument.location
                 ty = element_type(argument.type)
-                self.values[argument] = b.add(_EXTRACT, (argument,), [ty])[0]
+                self.values[argument] = b.value(_EXTRACT, (argument,), ty)
         return block.with_operations([*b.operations, *self._all(block.operations)])
 
     def _all(self, operations: Sequence[Operation]) -> list[Operation]:

@@ -206,9 +206,7 @@ def transferred(b: Builder, source: Value, output: Value) -> None:
 def positions(b: Builder, rank: int) -> list[Value]:
     """``linalg.index`` of every loop."""
     return [
-        b.add("linalg.index", (), [INDEX], {"dim": IntegerAttr(d, I64)}, hint=f"i{d}")[
-            0
-        ]
+        b.value("linalg.index", (), INDEX, {"dim": IntegerAttr(d, I64)}, hint=f"i{d}")
         for d in range(rank)
     ]
 

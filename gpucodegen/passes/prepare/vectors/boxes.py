@@ -114,8 +114,7 @@ class Boxes:
             return value
         if value in self.splats:
             stated = {"value": self.splats[value]}
-            (number,) = b.add("arith.constant", (), [element_type(value.type)], stated)
-            return number
+            return b.value("arith.constant", (), element_type(value.type), stated)
         return load(b, self.boxes[value], at)
 
     def filled(self, b: Builder, value: Value, element: Element) -> None:
@@ -167,7 +166,7 @@ def nest(
 
 def load(b: Builder, buffer: Value, at: Place) -> Value:
     ty = element_type(buffer.type)
-    return b.add("memref.load", (buffer, *_indices(b, at)), [ty], hint="x")[0]
+    return b.value("memref.load", (buffer, *_indices(b, at)), ty, hint="x")
 
 
 def store(b: Builder, value: Value, buffer: Value, at: Place) -> None:
@@ -182,7 +181,7 @@ def plus(b: Builder, base: Value, offset: IndexLike) -> Value:
     """The sum of two indices, the first of which may be a constant."""
     if isinstance(offset, int) and not offset:
         return base
-    return b.add("arith.addi", (base, b.index(offset)), [INDEX])[0]
+    return b.value("arith.addi", (base, b.index(offset)), INDEX)
 
 
 # -- conditions ------------------------------------------------------------------------
@@ -195,7 +194,7 @@ def both(b: Builder, conditions: Sequence[Value]) -> Value | None:
         if found is None:
             found = condition
         else:
-            (found,) = b.add("arith.andi", (found, condition), [I1])
+            found = b.value("arith.andi", (found, condition), I1)
     return found
 
 
@@ -242,7 +241,7 @@ def when(
 def compare(b: Builder, predicate: int, one: Value, other: Value) -> Value:
     """``arith.cmpi`` by the number of its predicate."""
     stated = {"predicate": IntegerAttr(predicate, I64)}
-    return b.add("arith.cmpi", (one, other), [I1], stated)[0]
+    return b.value("arith.cmpi", (one, other), I1, stated)
 
 
 def refusal(op: Operation, advice: str) -> errors.CompileError:
