@@ -58,8 +58,6 @@ from gpucodegen.python.types import (
     of_annotation,
 )
 
-CallRule = Callable[..., Bound]
-
 
 def call(c: Context, evaluate: Any, node: ast.Call) -> Bound:
     if any(k.arg is None for k in node.keywords):

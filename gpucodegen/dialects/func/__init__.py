@@ -147,15 +147,3 @@ def _body_region(
 def return_(values: Sequence[Value] = (), location: Location = UNKNOWN) -> Operation:
     """``func.return``."""
     return Operation("func.return", tuple(values), location=location)
-
-
-def call(
-    callee: str,
-    operands: Sequence[Value] = (),
-    result_types: Sequence[Type] = (),
-    location: Location = UNKNOWN,
-) -> Operation:
-    """``func.call``."""
-    results = tuple(Value(ty, "", location) for ty in result_types)
-    target: dict[str, Attribute] = {"callee": SymbolRefAttr((callee,))}
-    return Operation("func.call", tuple(operands), results, target, location=location)

@@ -29,7 +29,7 @@ from gpucodegen.ir.operation import (
     single_block,
     split,
 )
-from gpucodegen.ir.types import I32, INDEX, FunctionType
+from gpucodegen.ir.types import FunctionType
 
 GLOBAL, SHARED, PRIVATE = (
     OpaqueAttr(f"#gpu.address_space<{space}>")
@@ -87,6 +87,7 @@ def most_blocks(kernel: Operation) -> Extents:
 def known_block(kernel: Operation) -> Extents:
     """Block size of every launch of a kernel, as far as attributes state it.
 
+    >>> from gpucodegen.ir.types import I32
     >>> size = DenseArrayAttr(I32, (64, 1, 1))
     >>> known_block(kernel("k", (), (), attributes={"known_block_size": size}))
     (64, 1, 1)
@@ -210,17 +211,6 @@ class LaunchFunc:
         return self._segments[11]
 
 
-def module(
-    name: str, operations: Sequence[Operation], *, location: Location = UNKNOWN
-) -> Operation:
-    """``gpu.module``."""
-    attributes: dict[str, Attribute] = {"sym_name": StringAttr(name)}
-    region = single_block(operations)
-    return Operation(
-        "gpu.module", attributes=attributes, regions=(region,), location=location
-    )
-
-
 def kernel(
     name: str,
     args: Sequence[Value],
@@ -243,57 +233,9 @@ def kernel(
     )
 
 
-def return_(values: Sequence[Value] = (), *, location: Location = UNKNOWN) -> Operation:
-    """``gpu.return``."""
-    return Operation("gpu.return", tuple(values), location=location)
-
-
-def launch_func(
-    path: Sequence[str],
-    grid: Sequence[Value],
-    block: Sequence[Value],
-    arguments: Sequence[Value] = (),
-    *,
-    location: Location = UNKNOWN,
-) -> Operation:
-    """``gpu.launch_func`` of ``(module, kernel)`` over three-dimensional sizes."""
-    sizes = (0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, len(arguments), 0)
-    attributes: dict[str, Attribute] = {
-        "kernel": SymbolRefAttr(tuple(path)),
-        OPERAND_SEGMENTS: DenseArrayAttr(I32, sizes),
-    }
-    return Operation(
-        "gpu.launch_func",
-        (*grid, *block, *arguments),
-        attributes=attributes,
-        location=location,
-    )
-
-
 def barrier(*, location: Location = UNKNOWN) -> Operation:
     """``gpu.barrier``."""
     return Operation("gpu.barrier", location=location)
-
-
-def identity(
-    op: str, dimension: str, *, name: str = "", location: Location = UNKNOWN
-) -> Operation:
-    """``gpu.thread_id``, ``gpu.block_dim``, ... of ``x``, ``y`` or ``z``."""
-    attributes: dict[str, Attribute] = {
-        "dimension": OpaqueAttr(f"#gpu.dim<{dimension}>")
-    }
-    result = Value(INDEX, name, location)
-    return Operation(op, (), (result,), attributes, location=location)
-
-
-def thread_id(dimension: str, *, name: str = "") -> Operation:
-    """``gpu.thread_id``."""
-    return identity("gpu.thread_id", dimension, name=name)
-
-
-def block_id(dimension: str, *, name: str = "") -> Operation:
-    """``gpu.block_id``."""
-    return identity("gpu.block_id", dimension, name=name)
 
 
 def dimension_of(op: Operation) -> str:

@@ -21,7 +21,6 @@ from gpucodegen.ir.types import (
     I32,
     I64,
     INDEX,
-    DialectType,
     FloatType,
     IntegerType,
     Type,
@@ -247,7 +246,6 @@ def _is_distributed(whole: Type, part: Type, lanes: int) -> bool:
     return factor == lanes
 
 
-_BARRIER = DialectType("gpu.named_barrier")
 _THIRTY_TWO = always(I32)
 _INTEGER = TypeConstraint("an integer", lambda ty: isinstance(ty, IntegerType))
 _NUMBER = TypeConstraint(

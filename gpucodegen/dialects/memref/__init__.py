@@ -20,7 +20,6 @@ from gpucodegen.ir.operation import (
     segment_sizes,
 )
 from gpucodegen.ir.types import (
-    INDEX,
     MemRefType,
     TensorType,
     Type,
@@ -199,28 +198,9 @@ def alloc(
     return Operation(op, tuple(dynamic_sizes), (result,), attributes, location=location)
 
 
-def alloca(
-    ty: MemRefType,
-    dynamic_sizes: Sequence[Value] = (),
-    *,
-    name: str = "",
-    location: Location = UNKNOWN,
-) -> Operation:
-    """``memref.alloca``."""
-    return alloc(ty, dynamic_sizes, op="memref.alloca", name=name, location=location)
-
-
 def dealloc(memref: Value, *, location: Location = UNKNOWN) -> Operation:
     """``memref.dealloc``."""
     return Operation("memref.dealloc", (memref,), location=location)
-
-
-def dim(
-    memref: Value, index: Value, *, name: str = "", location: Location = UNKNOWN
-) -> Operation:
-    """``memref.dim``."""
-    result = Value(INDEX, name, location)
-    return Operation("memref.dim", (memref, index), (result,), location=location)
 
 
 def load(
@@ -244,14 +224,6 @@ def store(
 ) -> Operation:
     """``memref.store``."""
     return Operation("memref.store", (value, memref, *indices), location=location)
-
-
-def cast(
-    memref: Value, ty: Type, *, name: str = "", location: Location = UNKNOWN
-) -> Operation:
-    """``memref.cast``."""
-    result = Value(ty, name, location)
-    return Operation("memref.cast", (memref,), (result,), location=location)
 
 
 def copy(source: Value, target: Value, *, location: Location = UNKNOWN) -> Operation:

@@ -36,9 +36,7 @@ from gpucodegen.passes.prepare.tensors.placement import (
 from gpucodegen.passes.prepare.tensors.rewriter import (
     Rewriter,
     Rule,
-    mentions_tensors,
     origin,
-    refusal,
 )
 
 Place = tuple[Value, Part | None]
@@ -226,14 +224,6 @@ def generated(r: Rewriter, b: Builder, op: Operation, output: Value) -> None:
         return mapping.get(value, value)
 
     elementwise(b, (), output, body)
-
-
-def yielded(r: Rewriter, b: Builder, op: Operation) -> None:
-    """The end of a body on scalars."""
-    if mentions_tensors(op):
-        raise refusal(op)
-    del r
-    b.operations.append(op)
 
 
 def made(r: Rewriter, b: Builder, op: Operation, sizes: int = 0) -> Buffer:
