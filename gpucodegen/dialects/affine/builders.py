@@ -100,18 +100,14 @@ def load(
     memref: Value,
     map_: AffineMap | None = None,
     operands: Sequence[Value] = (),
-    *,
-    name: str = "",
-    location: Location = UNKNOWN,
 ) -> Operation:
     """``affine.load``; without a map the operands are the indices."""
     index_map = map_ or AffineMap.identity(len(operands))
     return Operation(
         "affine.load",
         (memref, *operands),
-        (Value(element_type(memref.type), name, location),),
+        (Value(element_type(memref.type)),),
         {"map": AffineMapAttr(index_map)},
-        location=location,
     )
 
 
@@ -120,8 +116,6 @@ def store(
     memref: Value,
     map_: AffineMap | None = None,
     operands: Sequence[Value] = (),
-    *,
-    location: Location = UNKNOWN,
 ) -> Operation:
     """``affine.store``; without a map the operands are the indices."""
     index_map = map_ or AffineMap.identity(len(operands))
@@ -129,7 +123,6 @@ def store(
         "affine.store",
         (value, memref, *operands),
         attributes={"map": AffineMapAttr(index_map)},
-        location=location,
     )
 
 

@@ -132,15 +132,13 @@ def _check_full_tiles(o: Operation, rows: Shape, tiled: Shape) -> None:
             )
 
 
-def check_distinct(
-    o: Operation, name: str, entries: Sequence[int], rank: int, what: str = "dimension"
-) -> None:
+def check_distinct(o: Operation, name: str, entries: Sequence[int], rank: int) -> None:
     """Entries are different dimensions within the rank."""
     if len(set(entries)) != len(entries) or not all(0 <= e < rank for e in entries):
         raise fail(
             o,
-            f"{name} = {list(entries)} does not name distinct {what}s of {rank}",
-            f"Name {what}s from 0 to {rank - 1}, each once",
+            f"{name} = {list(entries)} does not name distinct dimensions of {rank}",
+            f"Name dimensions from 0 to {rank - 1}, each once",
         )
 
 

@@ -186,16 +186,19 @@ def alloc(
     ty: MemRefType,
     dynamic_sizes: Sequence[Value] = (),
     *,
-    op: str = "memref.alloc",
-    name: str = "",
     location: Location = UNKNOWN,
 ) -> Operation:
     """``memref.alloc`` of a type with one size per ``?``."""
     attributes: dict[str, Attribute] = {
         OPERAND_SEGMENTS: segment_sizes([dynamic_sizes, ()])
     }
-    result = Value(ty, name, location)
-    return Operation(op, tuple(dynamic_sizes), (result,), attributes, location=location)
+    return Operation(
+        "memref.alloc",
+        tuple(dynamic_sizes),
+        (Value(ty, "", location),),
+        attributes,
+        location=location,
+    )
 
 
 def dealloc(memref: Value, *, location: Location = UNKNOWN) -> Operation:
@@ -204,14 +207,10 @@ def dealloc(memref: Value, *, location: Location = UNKNOWN) -> Operation:
 
 
 def load(
-    memref: Value,
-    indices: Sequence[Value] = (),
-    *,
-    name: str = "",
-    location: Location = UNKNOWN,
+    memref: Value, indices: Sequence[Value] = (), *, location: Location = UNKNOWN
 ) -> Operation:
     """``memref.load``."""
-    result = Value(element_type(memref.type), name, location)
+    result = Value(element_type(memref.type), "", location)
     return Operation("memref.load", (memref, *indices), (result,), location=location)
 
 
