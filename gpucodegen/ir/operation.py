@@ -232,7 +232,6 @@ class Region:
 def single_block(
     operations: Sequence[Operation], arguments: Sequence[Value] = ()
 ) -> Region:
-    """A region of one block."""
     return Region((Block(tuple(arguments), tuple(operations)),))
 
 

@@ -51,7 +51,6 @@ def operation(name: str) -> Rule:
 
 
 def comparison(predicate: str) -> Rule:
-    """A rule: a comparison."""
     return lambda b, v: compared(b, predicate, v[0], v[1])
 
 

@@ -283,7 +283,6 @@ def compared(b: OperationList, predicate: str, x: Value, y: Value) -> Value:
 
 
 def chosen(b: OperationList, condition: Value, yes: Value, no: Value) -> Value:
-    """``arith.select``."""
     return b.value("arith.select", (condition, yes, no), yes.type)
 
 

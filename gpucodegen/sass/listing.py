@@ -196,7 +196,6 @@ ARITHMETIC = ("FFMA", "DFMA", "HFMA2", "MMA")
 
 
 def kind(x: MachineInstruction) -> str:
-    """The kind of one instruction."""
     return _kind(x.opcode)
 
 

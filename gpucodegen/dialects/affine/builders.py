@@ -92,7 +92,6 @@ def if_(
 
 
 def yield_(values: Sequence[Value] = (), *, location: Location = UNKNOWN) -> Operation:
-    """``affine.yield``."""
     return Operation(TERMINATOR, tuple(values), location=location)
 
 
@@ -147,5 +146,4 @@ def apply(
 def max_(
     map_: AffineMap, operands: Sequence[Value] = (), *, name: str = ""
 ) -> Operation:
-    """``affine.max``."""
     return apply(map_, operands, name=name, op="affine.max")

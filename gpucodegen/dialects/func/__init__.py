@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpucodegen.dialects.builtin import symbol_name
@@ -143,5 +143,4 @@ def _body_region(
 
 
 def return_(values: Sequence[Value] = ()) -> Operation:
-    """``func.return``."""
     return Operation("func.return", tuple(values))

@@ -234,7 +234,6 @@ def kernel(
 
 
 def barrier(*, location: Location = UNKNOWN) -> Operation:
-    """``gpu.barrier``."""
     return Operation("gpu.barrier", location=location)
 
 

@@ -123,5 +123,4 @@ def generic(
 
 
 def yield_(values: Sequence[Value], *, location: Location = UNKNOWN) -> Operation:
-    """``linalg.yield``."""
     return Operation("linalg.yield", tuple(values), location=location)

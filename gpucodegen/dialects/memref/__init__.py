@@ -202,14 +202,12 @@ def alloc(
 
 
 def dealloc(memref: Value, *, location: Location = UNKNOWN) -> Operation:
-    """``memref.dealloc``."""
     return Operation("memref.dealloc", (memref,), location=location)
 
 
 def load(
     memref: Value, indices: Sequence[Value] = (), *, location: Location = UNKNOWN
 ) -> Operation:
-    """``memref.load``."""
     result = Value(element_type(memref.type), "", location)
     return Operation("memref.load", (memref, *indices), (result,), location=location)
 
@@ -221,12 +219,10 @@ def store(
     *,
     location: Location = UNKNOWN,
 ) -> Operation:
-    """``memref.store``."""
     return Operation("memref.store", (value, memref, *indices), location=location)
 
 
 def copy(source: Value, target: Value, *, location: Location = UNKNOWN) -> Operation:
-    """``memref.copy``."""
     return Operation("memref.copy", (source, target), location=location)
 
 
@@ -247,5 +243,4 @@ def dma_start(
 def dma_wait(
     tag: Sequence[Value], num_elements: Value, *, location: Location = UNKNOWN
 ) -> Operation:
-    """``memref.dma_wait``."""
     return Operation("memref.dma_wait", (*tag, num_elements), location=location)

@@ -102,10 +102,8 @@ def if_(
 def condition(
     value: Value, forwarded: Sequence[Value] = (), *, location: Location = UNKNOWN
 ) -> Operation:
-    """``scf.condition``."""
     return Operation("scf.condition", (value, *forwarded), location=location)
 
 
 def yield_(values: Sequence[Value] = (), *, location: Location = UNKNOWN) -> Operation:
-    """``scf.yield``."""
     return Operation(TERMINATOR, tuple(values), location=location)

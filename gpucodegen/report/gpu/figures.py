@@ -240,7 +240,6 @@ FULL_TILE = 64
 
 
 def figures_of(kernel: KernelReport, device: GpuDevice) -> Figures:
-    """The figures of a kernel on a device."""
     launch, machine, limits = kernel.launch, kernel.machine_accesses, kernel.limits
     blocks = prod(launch.grid)
     waves = ceil(blocks / device.processors)
