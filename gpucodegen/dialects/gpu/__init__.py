@@ -24,6 +24,7 @@ from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import (
     OPERAND_SEGMENTS,
     Operation,
+    Segments,
     Value,
     operand_segments,
     single_block,
@@ -126,27 +127,12 @@ class Launch:
 
     operation: Operation
 
-    @property
-    def _segments(self) -> tuple[tuple[Value, ...], ...]:
-        return operand_segments(self.operation, _BODY_SEGMENTS)
-
-    @property
-    def tokens(self) -> tuple[Value, ...]:
-        return self._segments[0]
-
-    @property
-    def sizes(self) -> tuple[Value, ...]:
-        """Grid size in x, y, z, then block size in x, y, z."""
-        return tuple(v for group in self._segments[1:7] for v in group)
-
-    @property
-    def cluster(self) -> tuple[Value, ...]:
-        """Blocks per cluster in x, y, z, if given."""
-        return tuple(v for group in self._segments[7:10] for v in group)
-
-    @property
-    def shared_size(self) -> tuple[Value, ...]:
-        return self._segments[10]
+    tokens = Segments(0, of=_BODY_SEGMENTS)
+    sizes = Segments(1, 7, of=_BODY_SEGMENTS)
+    """Grid size in x, y, z, then block size in x, y, z."""
+    cluster = Segments(7, 10, of=_BODY_SEGMENTS)
+    """Blocks per cluster in x, y, z, if given."""
+    shared_size = Segments(10, of=_BODY_SEGMENTS)
 
     @property
     def arguments(self) -> tuple[Value, ...]:

@@ -14,7 +14,9 @@ from gpucodegen.ir.attributes import Attribute
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import (
     OPERAND_SEGMENTS,
+    OperandAt,
     Operation,
+    Segments,
     Value,
     operand_segments,
     segment_sizes,
@@ -77,14 +79,9 @@ class Alloc:
 
     operation: Operation
 
-    @property
-    def dynamic_sizes(self) -> tuple[Value, ...]:
-        return operand_segments(self.operation, 2)[0]
-
-    @property
-    def symbols(self) -> tuple[Value, ...]:
-        """Operands bound to the layout's symbols."""
-        return operand_segments(self.operation, 2)[1]
+    dynamic_sizes = Segments(0, of=2)
+    symbols = Segments(1, of=2)
+    """Operands bound to the layout's symbols."""
 
     @property
     def type(self) -> Type:
@@ -103,9 +100,7 @@ class Slice:
 
     operation: Operation
 
-    @property
-    def source(self) -> Value:
-        return self.operation.operands[0]
+    source = OperandAt(0)
 
     @property
     def offsets(self) -> tuple[Mixed, ...]:
@@ -174,9 +169,7 @@ class DmaWait:
     def tag(self) -> tuple[Value, ...]:
         return self.operation.operands[:-1]
 
-    @property
-    def num_elements(self) -> Value:
-        return self.operation.operands[-1]
+    num_elements = OperandAt(-1)
 
 
 # -- builders --------------------------------------------------------------------------
