@@ -96,9 +96,7 @@ def yield_(values: Sequence[Value] = (), *, location: Location = UNKNOWN) -> Ope
 
 
 def load(
-    memref: Value,
-    map_: AffineMap | None = None,
-    operands: Sequence[Value] = (),
+    memref: Value, map_: AffineMap | None = None, operands: Sequence[Value] = ()
 ) -> Operation:
     """``affine.load``; without a map the operands are the indices."""
     index_map = map_ or AffineMap.identity(len(operands))
