@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpucodegen import errors
 from gpucodegen.debugging.display import folded
 from gpucodegen.program_text import read
+from gpucodegen.records import dataclass
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from difflib import unified_diff
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from gpucodegen.export.example import several
 from gpucodegen.interp.values import is_array
 from gpucodegen.ir.number_formats import FORMATS
 from gpucodegen.ir.types import I8, ComplexType, FloatType, Type, element_type
+from gpucodegen.records import dataclass
 
 if TYPE_CHECKING:
     from gpucodegen.calls.function import Function

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from gpucodegen import errors
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.host.arguments import plain
 from gpucodegen.tiling.machine.gpu.devices import MULTIPROCESSORS
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from gpucodegen import errors
 from gpucodegen.debugging.spans import span
 from gpucodegen.options import flag
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.host.arguments import Parameter, parameters_of, results_of
 from gpucodegen.runtime.host.generated_code import deferred_garbage_collection
 from gpucodegen.runtime.storage import cache, records

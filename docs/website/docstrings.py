@@ -36,6 +36,11 @@ class Docstrings(griffe.Extension):
         if obj.docstring is not None:
             obj.docstring.value = markdown(obj.docstring.value)
 
+    def on_alias_instance(self, *, alias: griffe.Alias, **_: Any) -> None:
+        """A class of `gpucodegen.records` has the parameters of a dataclass."""
+        if alias.target_path == "gpucodegen.records.dataclass":
+            alias.target_path = "dataclasses.dataclass"
+
     def on_function(self, *, func: griffe.Function, **_: Any) -> None:
         """A function that a decorator returns has the signature of that function."""
         if func.decorators and func.module is func.parent:

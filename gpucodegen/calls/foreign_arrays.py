@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
 from gpucodegen import errors
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.host.buffers import NUMPY_NAMES, Expected, as_array
 
 AMBIGUOUS = frozenset({"bf16", "index", "tag"})

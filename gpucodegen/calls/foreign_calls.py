@@ -7,7 +7,6 @@ of the library of the first foreign argument, or are copied to ``out``.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from typing import Any, cast
@@ -24,6 +23,7 @@ from gpucodegen.calls.foreign_arrays import (
 )
 from gpucodegen.calls.signature import Signature
 from gpucodegen.ir.number_formats import NARROW
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.host.buffers import NUMPY_NAMES
 
 IMMUTABLE = (

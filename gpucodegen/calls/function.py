@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ from gpucodegen.debugging.display import folded
 from gpucodegen.debugging.levels import tell
 from gpucodegen.options import Options
 from gpucodegen.program_text import Source
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.host.arguments import Known
 
 if TYPE_CHECKING:

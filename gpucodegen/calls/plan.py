@@ -13,7 +13,7 @@ import ctypes
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any, cast
 
@@ -33,6 +33,7 @@ from gpucodegen.calls.signature import Signature
 from gpucodegen.compiling.executable import Executable
 from gpucodegen.compiling.targets.registry import find
 from gpucodegen.intrinsics import direct_layout
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.devices.protocol import Device, Stream
 from gpucodegen.runtime.host.arguments import alignment_of, scalar_conversion
 from gpucodegen.runtime.host.buffers import CPU, Buffer

@@ -12,12 +12,12 @@ import inspect
 import keyword
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import row_major
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.host.arguments import (
     Extents,
     Known,

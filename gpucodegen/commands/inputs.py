@@ -11,7 +11,6 @@ import sys
 import warnings
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -20,6 +19,7 @@ from gpucodegen.debugging import display
 from gpucodegen.debugging.levels import debug
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.parser import parse_module, split_input
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import MULTIPROCESSORS
 
 if TYPE_CHECKING:

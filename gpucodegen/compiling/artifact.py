@@ -8,10 +8,11 @@ isl.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from gpucodegen.options import Options
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.host.spec import Constant, KernelSpec, StatedLaunch
 from gpucodegen.runtime.storage import cache, records
 

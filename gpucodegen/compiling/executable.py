@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from threading import RLock
 from typing import TYPE_CHECKING
 from warnings import catch_warnings, simplefilter
@@ -15,6 +14,7 @@ from gpucodegen.compiling.runnable import Runnable
 from gpucodegen.compiling.targets.registry import find
 from gpucodegen.debugging.levels import tell
 from gpucodegen.debugging.spans import span
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.host.arguments import Known, alignments, specialized
 from gpucodegen.runtime.host.generated_code import deferred_garbage_collection
 from gpucodegen.runtime.host.loader import load_program

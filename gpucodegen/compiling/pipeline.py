@@ -8,7 +8,6 @@ free of races. This module imports all passes, so it is imported only when one r
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 
 from gpucodegen.compiling.targets.registry import find
 from gpucodegen.ir.types import Type
@@ -85,6 +84,7 @@ from gpucodegen.passes.prepare.tosa.convert import TosaToLinalg
 from gpucodegen.passes.prepare.uplift_while import UpliftWhile
 from gpucodegen.passes.prepare.vectors.vectors_to_memory import VectorsToMemory
 from gpucodegen.passes.prepare.widen_integers import WidenIntegers
+from gpucodegen.records import dataclass
 
 ArgumentTypes = tuple[Type | None, ...]
 

@@ -6,12 +6,12 @@ It imports nothing that compiles, so exported packages include it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
 from gpucodegen import errors
 from gpucodegen.compiling.artifact import Artifact
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.tuning.calibration import Gain
 from gpucodegen.tiling.tuning.search import shown
 

@@ -9,7 +9,7 @@ ones, exact shapes before their bucket.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from gpucodegen.compiling import bundled_schedules
@@ -18,6 +18,7 @@ from gpucodegen.compiling.executable import Specialization
 from gpucodegen.compiling.targets.registry import DEVICE_ARRAYS, find
 from gpucodegen.options import Options
 from gpucodegen.program_text import Source
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.host.arguments import Known
 from gpucodegen.runtime.storage import cache
 

@@ -18,9 +18,10 @@ import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 from gpucodegen import errors
+from gpucodegen.records import dataclass
 
 MOST = 5
 VARIABLES = {

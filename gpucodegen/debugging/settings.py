@@ -6,7 +6,8 @@ docs/settings.md is generated from this table.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,11 @@ import threading
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from gpucodegen.debugging.levels import Debug, current, show
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

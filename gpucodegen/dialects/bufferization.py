@@ -7,7 +7,6 @@ the verifier rules.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework import kinds
@@ -35,6 +34,7 @@ from gpucodegen.ir.types import (
     UnrankedTensorType,
     element_type,
 )
+from gpucodegen.records import dataclass
 
 
 def tensor_like(ty: Type) -> Type:

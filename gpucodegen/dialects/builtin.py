@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from gpucodegen import errors
 from gpucodegen.debugging.display import folded
@@ -14,6 +13,7 @@ from gpucodegen.dialects.framework.syntax import Reader, State, Writer
 from gpucodegen.ir.attributes import StringAttr, print_symbol
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Block, Operation, Region, single_block
+from gpucodegen.records import dataclass
 
 
 def parse_module(r: Reader, state: State) -> None:

@@ -36,7 +36,6 @@ by bulk copies.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework import constraints, kinds
@@ -57,6 +56,7 @@ from gpucodegen.ir.constants import DistinctAttr
 from gpucodegen.ir.locations import UNKNOWN, FileLoc, Location, file_location
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I64, IntegerType, MemRefType, UnrankedMemRefType
+from gpucodegen.records import dataclass
 
 NAME = "gpucodegen.name"
 """The name of a loop, or of an operation whose loops are named after it."""

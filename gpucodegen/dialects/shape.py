@@ -6,7 +6,7 @@ types may be omitted; the types that can hold errors were the only choice then.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework import constraints, kinds
@@ -62,6 +62,7 @@ from gpucodegen.ir.types import (
     UnrankedTensorType,
     VectorType,
 )
+from gpucodegen.records import dataclass
 
 SHAPE = DialectType("shape.shape")
 SIZE = DialectType("shape.size")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from gpucodegen.errors import UnsupportedType
@@ -11,6 +11,7 @@ from gpucodegen.ir.affine import AffineExpr, AffineMap, Const, Dim, linear_form
 from gpucodegen.ir.attributes import AffineMapAttr, StridedLayoutAttr
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.types import MemRefType, Shape
+from gpucodegen.records import dataclass
 
 ZERO = Const(0)
 FAR = 8

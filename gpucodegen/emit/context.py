@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
 from gpucodegen.dialects.framework.registry import lookup
@@ -54,6 +54,7 @@ from gpucodegen.ir.affine import (
 from gpucodegen.ir.attributes import DenseElementsAttr
 from gpucodegen.ir.operation import Block, Label, Operation, Value
 from gpucodegen.ir.types import Type, VectorType
+from gpucodegen.records import dataclass
 
 Handler = Callable[["Emitter", Operation], None]
 Handlers = Mapping[str, Handler]

@@ -10,7 +10,7 @@ needed and which starts close a group. `PlannedTransfer` records the decision fo
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 
 from gpucodegen.dialects.func import Function
@@ -32,6 +32,7 @@ from gpucodegen.ir.affine import AffineExpr
 from gpucodegen.ir.locations import Location, file_location
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

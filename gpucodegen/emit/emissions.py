@@ -5,8 +5,6 @@ Other targets use them unchanged or derive their own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpucodegen.emit.context import Emitter, Handlers
 from gpucodegen.emit.spelling import CPU as ON_CPU
 from gpucodegen.emit.spelling import CUDA as ON_CUDA
@@ -23,6 +21,7 @@ from gpucodegen.emit.tables import (
     vectors,
 )
 from gpucodegen.ir.operation import Operation
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,10 @@ negative terms to the other side.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import IntEnum
 
 from gpucodegen.ir.affine import AffineExpr, Binary, Const, Constraint, Dim, linear_form
+from gpucodegen.records import dataclass
 
 
 class Precedence(IntEnum):

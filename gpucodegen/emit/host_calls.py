@@ -10,7 +10,7 @@ the host program.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from gpucodegen.dialects.framework.registry import lookup
@@ -30,6 +30,7 @@ from gpucodegen.ir.attributes import (
 from gpucodegen.ir.locations import file_location
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, Type, UnrankedMemRefType, element_type
+from gpucodegen.records import dataclass
 
 Form = tuple[tuple[int, ...], str]
 """Extents and element type of an array."""

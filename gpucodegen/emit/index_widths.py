@@ -10,7 +10,7 @@ more elements, the launch takes the same kernel with 64-bit indices.
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import NamedTuple
 
@@ -22,6 +22,7 @@ from gpucodegen.ir.attributes import AffineMapAttr, IntegerSetAttr, StridedLayou
 from gpucodegen.ir.number_formats import MOST_THREADS
 from gpucodegen.ir.operation import Block, Operation, Value
 from gpucodegen.ir.types import INDEX, IntegerType, MemRefType, element_type
+from gpucodegen.records import dataclass
 
 CASTS = frozenset({"arith.index_cast", "arith.index_castui"})
 SENSITIVE = frozenset(

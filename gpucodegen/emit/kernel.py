@@ -7,7 +7,7 @@ fix become extra integers after the arguments.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gpucodegen.dialects import gcg
 from gpucodegen.dialects.func import Function
@@ -39,6 +39,7 @@ from gpucodegen.ir.affine import AffineExpr, Const
 from gpucodegen.ir.number_formats import NARROW
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from gpucodegen.dialects import gpu
@@ -30,6 +29,7 @@ from gpucodegen.errors import CompileError
 from gpucodegen.ir.attributes import DenseElementsAttr, TypeAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, Type
+from gpucodegen.records import dataclass
 
 OVERWRITTEN = "gcg.overwritten"
 """Positions of the arguments of a function whose old contents are not needed."""

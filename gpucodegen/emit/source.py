@@ -11,11 +11,12 @@ import math
 import re
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 from pathlib import PurePath
 
 from gpucodegen.ir.locations import UNKNOWN, Location, file_location
+from gpucodegen.records import dataclass
 
 _UNSAFE = re.compile(r"[^A-Za-z0-9_]+")
 _LONGEST = 40  # characters of a hint that an identifier keeps

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from gpucodegen.emit.expressions import NARROW_DIVISION, PLAIN, Division
@@ -10,6 +10,7 @@ from gpucodegen.errors import UnsupportedType
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.number_formats import FORMATS, NARROW, of_bits, to_bits
 from gpucodegen.ir.types import ComplexType, FloatType, IndexType, IntegerType, Type
+from gpucodegen.records import dataclass
 
 CONSTRUCTORS = dict.fromkeys(sorted(NARROW), "float32") | {
     "f32": "float32",

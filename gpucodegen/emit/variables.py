@@ -29,13 +29,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gpucodegen.dialects import affine
 from gpucodegen.emit.expressions import Precedence, Text, binary, call, number
 from gpucodegen.emit.source import SourceWriter
 from gpucodegen.ir.affine import AffineExpr, Binary, linear_form
 from gpucodegen.ir.operation import Block, Operation, Value
+from gpucodegen.records import dataclass
 
 LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.while"})
 WRITTEN_INSIDE = frozenset({"affine.parallel", "scf.while"})

@@ -14,12 +14,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol, Self
 
 from gpucodegen.ir.locations import UNKNOWN, FileLoc, Location, file_location
+from gpucodegen.records import dataclass
 
 _TOKEN = re.compile(
     r'//[^\n]*|@"(?:[^"\\\n]|\\.)*"|"(?:[^"\\\n]|\\.)*"|[%^@#!]?[\w$.\-]+'

@@ -7,7 +7,7 @@ into exported packages.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from gpucodegen.calls.overlaps import checked_apart
 from gpucodegen.calls.signature import Signature
 from gpucodegen.compiling.artifact import Artifact
 from gpucodegen.compiling.runnable import Runnable
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.host.arguments import Known, alignment_of
 from gpucodegen.runtime.host.engines import Engine
 from gpucodegen.runtime.host.loader import load_program

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import keyword
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -26,6 +26,7 @@ from gpucodegen.compiling.executable import Executable
 from gpucodegen.debugging.version import __version__
 from gpucodegen.emit.source import PythonNames
 from gpucodegen.export import example, files, support, texts
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.host.arguments import Known
 from gpucodegen.runtime.host.spec import KernelSpec
 

@@ -8,7 +8,7 @@ former to infer shapes and the latter to run.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +17,7 @@ from gpucodegen import errors
 from gpucodegen.calls.foreign_calls import several_of
 from gpucodegen.calls.function import Function
 from gpucodegen.compiling.targets import registry
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.host.arguments import Known, Parameter, specialized
 from gpucodegen.runtime.host.buffers import NUMPY_NAMES
 from gpucodegen.tiling.machine.gpu.devices import ALLOCATED

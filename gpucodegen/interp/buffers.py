@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from gpucodegen.dialects.memref.layouts import row_major
 from gpucodegen.interp.values import Array, code, element, empty, number
 from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.types import I1, Type
+from gpucodegen.records import dataclass
 
 
 class TrackedArray(np.ndarray[Any, Any]):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from typing import Any
 
@@ -28,6 +28,7 @@ from gpucodegen.interp.registry import Evaluate
 from gpucodegen.interp.values import filled
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I8
+from gpucodegen.records import dataclass
 
 Point = tuple[int, int, int]
 """Coordinates along x, y and z."""

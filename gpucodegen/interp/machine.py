@@ -10,7 +10,7 @@ memory, tensors and vectors as copies, numbers, and the attributes by keyword.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from typing import Any
 
@@ -43,6 +43,7 @@ from gpucodegen.ir.types import (
     UnrankedMemRefType,
     element_type,
 )
+from gpucodegen.records import dataclass
 
 
 def handled(op: Operation, handler: Callable[..., Any], operands: Sequence[Any]) -> Any:

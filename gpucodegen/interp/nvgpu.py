@@ -8,7 +8,7 @@ map; a wgmma operand is a row of such boxes. Fences have no effect.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ from gpucodegen.interp.registry import Evaluate
 from gpucodegen.interp.values import Array, array_of, canonical, numbers
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import FloatType, IntegerType, Type, element_bytes
+from gpucodegen.records import dataclass
 
 
 @dataclass(slots=True)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from itertools import repeat
@@ -45,6 +44,7 @@ from gpucodegen.ir.types import (
     VectorType,
     element_type,
 )
+from gpucodegen.records import dataclass
 
 
 def rounded(value: float, name: str) -> float:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from gpucodegen.ir.affine import AffineMap, Dim
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import Type, element_type
+from gpucodegen.records import dataclass
 
 
 def as_buffer(value: Array | MemRef, op: Operation, number: int) -> MemRef:

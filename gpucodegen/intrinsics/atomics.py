@@ -13,7 +13,6 @@ Generated text uses them for updates that it computes itself::
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
@@ -35,6 +34,7 @@ from gpucodegen.intrinsics.framework.lowering import (
 )
 from gpucodegen.intrinsics.narrow_floats import bits_type, narrow, widen
 from gpucodegen.ir.number_formats import NARROW
+from gpucodegen.records import dataclass
 
 SPACES = {"": 0, "shared": 3}
 """Address spaces as PTX names them, and their numbers in LLVM; "" is all of memory."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
@@ -22,6 +21,7 @@ from gpucodegen.intrinsics.framework.lowering import (
     number,
     signature,
 )
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,10 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import assert_never
+
+from gpucodegen.records import dataclass
 
 
 class AffineExpr:

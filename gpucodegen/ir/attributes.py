@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from gpucodegen.ir.affine import AffineMap, IntegerSet
 from gpucodegen.ir.literals import (
@@ -29,6 +28,7 @@ from gpucodegen.ir.types import (
     IntegerType,
     Type,
 )
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

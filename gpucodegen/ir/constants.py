@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from itertools import groupby
 
 from gpucodegen.ir.attributes import Attribute, DenseElementsAttr, ElementsAttr
 from gpucodegen.ir.literals import element_size, is_bare, quote
 from gpucodegen.ir.types import Type, element_type
+from gpucodegen.records import dataclass
 
 
 def _shape(ty: Type) -> tuple[int, ...]:

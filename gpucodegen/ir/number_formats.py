@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+
+from gpucodegen.records import dataclass
 
 MAX_OFFSET = 2**31 - 1
 """Largest element offset that a kernel with 32-bit indices can address."""

@@ -17,7 +17,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from operator import is_
 from threading import Lock
 from types import MappingProxyType
@@ -32,6 +32,7 @@ from gpucodegen.ir.attributes import (
 )
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.types import I32, Type
+from gpucodegen.records import dataclass
 
 _ROOM = 6000  # Python stack frames
 

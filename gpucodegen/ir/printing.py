@@ -8,7 +8,6 @@ it. Names that occur in verbatim text of unregistered operations are not reused.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import count
 
 from gpucodegen.ir.attributes import Attribute
@@ -22,6 +21,7 @@ from gpucodegen.ir.locations import (
     UnknownLoc,
 )
 from gpucodegen.ir.operation import Block, Label, Operation, Region, Value
+from gpucodegen.records import dataclass
 
 Predicate = Callable[[Operation], bool]
 

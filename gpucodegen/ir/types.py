@@ -6,7 +6,7 @@ stand together, since a memref type holds a layout attribute and attributes hold
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from gpucodegen.records import dataclass
 
 
 class Type:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen import errors
 from gpucodegen.ir.affine import (
@@ -28,6 +28,7 @@ from gpucodegen.ir.affine import (
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import INDEX
 from gpucodegen.parser.parser import Parser
+from gpucodegen.records import dataclass
 
 _OLD_PRODUCTS = {"div": "floordiv", "%": "mod"}
 _PRODUCTS = frozenset(["*", "mod", "floordiv", "ceildiv", "div"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework.syntax import Argument, Use
@@ -11,6 +11,7 @@ from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Label, Value
 from gpucodegen.ir.types import DialectType, Type
 from gpucodegen.parser.lexer import Lexer
+from gpucodegen.records import dataclass
 
 
 @dataclass(slots=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Unpack
 
 from gpucodegen import errors
@@ -33,6 +33,7 @@ from gpucodegen.parser import definitions
 from gpucodegen.parser.legacy import spellings
 from gpucodegen.parser.names import UNKNOWN_TYPE, Blocks
 from gpucodegen.parser.parser import Parser
+from gpucodegen.records import dataclass
 
 
 def parse_region(

@@ -9,12 +9,12 @@ operations that preserve multiples.  Overflow of index arithmetic is not modelle
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import gcd
 
 import numpy as np
 
 from gpucodegen.ptx.types import Array
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

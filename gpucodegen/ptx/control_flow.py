@@ -10,7 +10,8 @@ weak topological ordering (1993).
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+
+from gpucodegen.records import dataclass
 
 
 def postdominators(after: Sequence[Sequence[int]]) -> list[int]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import gcd
 
 import numpy as np
@@ -30,6 +30,7 @@ from gpucodegen.ptx.execution import cost
 from gpucodegen.ptx.translation.operands import SHARED_START, Site, address_parts, place
 from gpucodegen.ptx.translation.program import EntryProgram
 from gpucodegen.ptx.types import WARP, Array
+from gpucodegen.records import dataclass
 
 PATIENCE = 4
 """How often a block's state may grow before bounds of unknown numbers are dropped."""

@@ -11,13 +11,14 @@ import re
 import struct
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gpucodegen.ptx.faults import SourceLocation
 from gpucodegen.ptx.types import align, garbage, storage
+from gpucodegen.records import dataclass
 
 _INTEGER = re.compile(r"(-?)(0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)U?")
 _DECIMAL = re.compile(

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from gpucodegen.records import dataclass
 
 Place = tuple[int, int, int]
 """Coordinates of a block in its grid, or of a thread in its block."""

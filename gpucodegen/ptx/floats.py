@@ -18,7 +18,6 @@ has none.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
 
@@ -26,6 +25,7 @@ import numpy as np
 
 from gpucodegen.ptx.integers import select
 from gpucodegen.ptx.types import Array, Value
+from gpucodegen.records import dataclass
 
 _BELOW_F32 = 0x1FFFFFFF
 _TIE_F32 = 0x10000000

@@ -11,13 +11,13 @@ import mmap
 import platform
 import sys
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gpucodegen.ptx.faults import OutOfMemory
 from gpucodegen.ptx.types import POISON, Array, align
+from gpucodegen.records import dataclass
 
 BASE = 0x7F0000000000
 """Address of the arena; everything below it is shared, local or nothing."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from weakref import WeakKeyDictionary, finalize, ref
 
@@ -27,6 +26,7 @@ from gpucodegen.ptx.parser import ModuleParser, ParsedModule
 from gpucodegen.ptx.translation.program import EntryProgram
 from gpucodegen.ptx.translation.slices import slice_of
 from gpucodegen.ptx.types import Array
+from gpucodegen.records import dataclass
 
 CLUSTER = 16
 """Blocks of the largest cluster."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 
 import numpy as np
@@ -28,6 +28,7 @@ from gpucodegen.ptx.entries import (
 )
 from gpucodegen.ptx.faults import SourceLocation
 from gpucodegen.ptx.types import DTYPES, Array, align, dtype
+from gpucodegen.records import dataclass
 
 _WORD = re.compile(r"%?[\w$]+")
 _SLOT = re.compile(r"\[([\w$]+)(?:\+(\d+))?\]")

@@ -7,7 +7,7 @@ becomes one ``linalg.generic`` that reads each of its views.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen.dialects import linalg, memref
@@ -20,6 +20,7 @@ from gpucodegen.python import elementwise
 from gpucodegen.python.range_checks import Block, convert, leave
 from gpucodegen.python.scalars import NATURAL, Scalar, distance, known
 from gpucodegen.python.types import Kind, dtype_of, element, equal
+from gpucodegen.records import dataclass
 
 if TYPE_CHECKING:
     import numpy as np

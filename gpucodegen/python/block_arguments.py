@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from gpucodegen import errors
@@ -24,6 +24,7 @@ from gpucodegen.python.results import leaves
 from gpucodegen.python.scalars import NATURAL, Scalar, known, same
 from gpucodegen.python.structured_control_flow import RESULT
 from gpucodegen.python.types import element, equal, joined
+from gpucodegen.records import dataclass
 
 
 def assigned(block: Iterable[ast.stmt]) -> list[str]:

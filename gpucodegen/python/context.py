@@ -6,7 +6,7 @@ import ast
 import inspect
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -20,6 +20,7 @@ from gpucodegen.python.results import is_tuple
 from gpucodegen.python.scalars import Scalar, known
 from gpucodegen.python.source import PythonSource, names_of, read
 from gpucodegen.python.written_buffers import Buffers
+from gpucodegen.records import dataclass
 
 Bound = Any
 """`Scalar`, `Array`, a tuple of them, or an object of Python such as a module."""

@@ -6,7 +6,6 @@ import functools
 import inspect
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -27,6 +26,7 @@ from gpucodegen.python.types import (
     of_annotation,
     required,
 )
+from gpucodegen.records import dataclass
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.builtin import Module

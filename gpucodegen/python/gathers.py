@@ -7,7 +7,7 @@ or first if a slice is between index arrays. Negative indices count from the end
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,7 @@ from gpucodegen.python.elementwise import apply
 from gpucodegen.python.nests import nest
 from gpucodegen.python.range_checks import convert
 from gpucodegen.python.scalars import Scalar, chosen, known
+from gpucodegen.records import dataclass
 
 Combine = Callable[[OperationList, Sequence[Scalar]], Scalar]
 Index = Array | Scalar

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from gpucodegen.ir.attributes import StridedLayoutAttr
@@ -29,6 +29,7 @@ from gpucodegen.python.range_checks import convert
 from gpucodegen.python.results import is_tuple
 from gpucodegen.python.scalars import Scalar, integers, known
 from gpucodegen.python.types import category
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

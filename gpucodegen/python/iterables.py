@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from gpucodegen.python.functions.shapes import reversed_along
 from gpucodegen.python.masks import required
 from gpucodegen.python.results import is_tuple
 from gpucodegen.python.scalars import Scalar, integers, known
+from gpucodegen.records import dataclass
 
 Rule = Callable[..., Bound]
 HINT = "Iterate over a range, an array, a tuple, or `zip` and `enumerate` of them"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, count
 from typing import Protocol
 
@@ -30,6 +30,7 @@ from gpucodegen.python.results import is_tuple, leaves, rebuilt
 from gpucodegen.python.scalars import Scalar, integers, known, limits_of
 from gpucodegen.python.structured_control_flow import LENGTH, range_of
 from gpucodegen.python.types import category
+from gpucodegen.records import dataclass
 
 Variables = dict[str, Bound]
 _HINT = "Count with `for i in range(n)`"

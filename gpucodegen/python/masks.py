@@ -8,7 +8,7 @@ compacts the elements in order.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ from gpucodegen.python.range_checks import convert
 from gpucodegen.python.reductions import SUM, Reduction
 from gpucodegen.python.scalars import Scalar, chosen, compared, known
 from gpucodegen.python.types import Kind, category, dtype_of
+from gpucodegen.records import dataclass
 
 Places = Sequence[Scalar]
 Visit = Callable[[OperationList, Places, Places], None]

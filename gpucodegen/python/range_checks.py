@@ -11,7 +11,7 @@ the loop stays parallel; an assertion behind the loop reads all flags.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 import numpy as np
@@ -31,6 +31,7 @@ from gpucodegen.python.scalars import (
     negated,
 )
 from gpucodegen.python.types import Kind, is_python
+from gpucodegen.records import dataclass
 
 Role = Literal["loop", "arm", "elements", "other"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from gpucodegen.python.arrays import (
 from gpucodegen.python.range_checks import convert
 from gpucodegen.python.scalars import Scalar, compared, known
 from gpucodegen.python.types import Kind, category, dtype_of
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, cast
 
 import numpy as np
@@ -21,6 +21,7 @@ from gpucodegen.python.types import (
     equal,
     is_python,
 )
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

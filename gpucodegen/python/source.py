@@ -9,12 +9,12 @@ import linecache
 import sys
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.ir.locations import FileLoc
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

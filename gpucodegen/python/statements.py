@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from gpucodegen import errors
@@ -42,6 +42,7 @@ from gpucodegen.python.scalars import OutOfRange, Scalar, known, united
 from gpucodegen.python.types import (
     of_annotation,
 )
+from gpucodegen.records import dataclass
 
 Variables = dict[str, Bound]
 

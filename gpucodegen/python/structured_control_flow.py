@@ -9,7 +9,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+
+from gpucodegen.records import dataclass
 
 RESULT = "return"
 """The variable of the return value; no Python identifier."""

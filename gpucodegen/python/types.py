@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -31,6 +30,7 @@ from gpucodegen.ir.types import (
     MemRefType,
     Type,
 )
+from gpucodegen.records import dataclass
 
 Kind = Any
 """``bool``, ``int``, ``float``, ``complex``, `Truth` or a ``numpy.dtype``."""

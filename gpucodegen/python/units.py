@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,7 @@ from gpucodegen.python.structured_control_flow import (
 )
 from gpucodegen.python.types import ArgumentType, ArrayType, Static, dtype_of, element
 from gpucodegen.python.written_buffers import writes
+from gpucodegen.records import dataclass
 
 
 @dataclass(slots=True)

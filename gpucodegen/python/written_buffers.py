@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen.dialects import linalg
 from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.records import dataclass
 
 VIEWS = frozenset(
     f"memref.{name}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from math import prod
 from typing import TypeVar
@@ -27,6 +27,7 @@ from gpucodegen.ir.types import (
     VectorType,
     element_type,
 )
+from gpucodegen.records import dataclass
 from gpucodegen.report.schedule_tree import Tree, Verdicts, effects, schedule_tree
 from gpucodegen.report.subjects import Nest, Subject
 from gpucodegen.tiling.machine.contraction import index_coefficients

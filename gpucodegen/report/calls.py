@@ -6,7 +6,7 @@ each target the key and the options that the compiler gets from such a call.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from gpucodegen.calls.function import Function
@@ -14,6 +14,7 @@ from gpucodegen.compiling.lowering import Key
 from gpucodegen.compiling.targets.registry import find
 from gpucodegen.compiling.tuned_schedules import final_options
 from gpucodegen.options import Options
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.host.arguments import alignments, specialized
 
 

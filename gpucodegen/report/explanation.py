@@ -6,7 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from gpucodegen import errors
@@ -20,6 +20,7 @@ from gpucodegen.ir.types import MemRefType, TensorType, Type
 from gpucodegen.options import Options, make_options
 from gpucodegen.passes.analysis.queries import functions_with_body
 from gpucodegen.program_text import of_module
+from gpucodegen.records import dataclass
 from gpucodegen.report import NOTHING, kernels
 from gpucodegen.report.calls import Call
 from gpucodegen.report.nest_text import copy_lines, mapping_lines, nest_lines

@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from collections import abc, defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from math import prod
 
@@ -29,6 +29,7 @@ from gpucodegen.passes.analysis.work import KernelLaunches, host_program
 from gpucodegen.passes.checks.races import check_kernel
 from gpucodegen.passes.gpu.lower_collectives import LowerCollectives
 from gpucodegen.passes.outlining.host_accesses import ElementAccesses, element_accesses
+from gpucodegen.records import dataclass
 from gpucodegen.report.access_facts import element_bytes
 from gpucodegen.report.schedule_tree import Tree, Verdicts, effects, schedule_tree
 from gpucodegen.report.subjects import location_of

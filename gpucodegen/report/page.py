@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
+from gpucodegen.records import dataclass
 from gpucodegen.report.pictures.svg import Element, printable
 
 

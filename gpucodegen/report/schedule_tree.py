@@ -17,9 +17,10 @@ coincident when its iterations may run at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.scop import (
     Barrier,
     Commit,

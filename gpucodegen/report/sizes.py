@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen import errors
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ buffers, with a `Nest` per outermost loop.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from warnings import catch_warnings, simplefilter
 
 from gpucodegen import errors
@@ -20,6 +20,7 @@ from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
 from gpucodegen.passes.framework.base import run_pipeline
 from gpucodegen.passes.framework.functions import reachable
 from gpucodegen.passes.prepare.tensors.bufferize import Bufferize
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.contraction import ContractionShape, contractions
 from gpucodegen.tiling.model.relations import Instances, Model, model
 from gpucodegen.tiling.model.scop import If, Loop, Node, loops, statements

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from gpucodegen.ir.locations import Location, file_location
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl import Interval
 
 Lines = Iterator[str]

@@ -15,12 +15,12 @@ import os
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from gpucodegen.intrinsics.framework import features
 from gpucodegen.intrinsics.framework.features import host_features
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.processor import kept_bytes
 
 GROUPS = Path("/proc/self/cgroup")

@@ -9,7 +9,7 @@ names, in the target's order, and its other steps where they stand between them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import MISSING, fields, replace
 from itertools import chain
 from typing import Any, cast
 
@@ -19,6 +19,7 @@ from gpucodegen.passes.framework.base import ModulePass, option_text
 from gpucodegen.passes.framework.pipeline_text import parse_pipeline, pass_class
 from gpucodegen.passes.loops.requested_schedules import APART, TOGETHER, is_asked
 from gpucodegen.passes.nests.bindings import BLOCKS, CPU_THREAD, PLACES, THREADS
+from gpucodegen.records import dataclass
 from gpucodegen.schedule.plan_values import numbers_of
 from gpucodegen.schedule.steps import Schedule, Step, Value
 from gpucodegen.tiling.machine.plan_space import Choice, Words, point_of_words

@@ -9,10 +9,10 @@ that makes new loops says how these are called.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias, cast
 
 from gpucodegen import errors
+from gpucodegen.records import dataclass
 
 Value: TypeAlias = "int | str | tuple[Value, ...]"
 """A parameter: booleans are integers."""

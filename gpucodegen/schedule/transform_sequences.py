@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine
@@ -36,6 +36,7 @@ from gpucodegen.ir.attributes import (
     SymbolRefAttr,
 )
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
+from gpucodegen.records import dataclass
 from gpucodegen.schedule import steps as s
 from gpucodegen.schedule.steps import Schedule, Step
 

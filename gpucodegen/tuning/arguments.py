@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.processor import CACHE_LINE
 
 

@@ -13,10 +13,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from typing import Any
 
+from gpucodegen.records import dataclass
 from gpucodegen.tuning.arguments import copied
 
 MOST_SETS = 256

@@ -11,10 +11,10 @@ import pickle
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.tuning.search import Trial, TrialError, failed
 from gpucodegen.tuning.isolated_trials import IsolatedTrials
 from gpucodegen.tuning.paired_benchmark import compile_kernels, scheduled

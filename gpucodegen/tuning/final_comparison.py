@@ -8,9 +8,10 @@ selects one, if any.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.tuning.calibration import CONFIDENCE, Gain, gain
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -22,6 +22,7 @@ from gpucodegen.compiling.targets import Target, registry
 from gpucodegen.compiling.tuned_schedules import Point, is_cuda, with_point
 from gpucodegen.program import Program
 from gpucodegen.program_text import of_module
+from gpucodegen.records import dataclass
 from gpucodegen.report.gpu.emulated_counters import Enough, MeasuringDevice
 from gpucodegen.report.gpu.kernel_report import launch_clocks
 from gpucodegen.report.gpu.machine_code import machine_code_of

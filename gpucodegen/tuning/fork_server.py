@@ -18,10 +18,11 @@ import sys
 import threading
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from multiprocessing.connection import Connection
 from typing import IO, Any, NoReturn
 
+from gpucodegen.records import dataclass
 from gpucodegen.tuning.worker import sendable, serve
 
 COMMAND = (sys.executable, "-P", "-m", "gpucodegen.tuning.fork_server")

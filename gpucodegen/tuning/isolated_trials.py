@@ -16,9 +16,9 @@ import subprocess
 import sys
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.tuning.search import Crashed, TimedOut, Trial, TrialError, failed
 from gpucodegen.tuning.fork_server import ForkedProcess, ForkServer
 

@@ -11,7 +11,7 @@ import math
 import statistics
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
@@ -22,6 +22,7 @@ from gpucodegen.interp.values import numbers
 from gpucodegen.ir.number_formats import FORMATS
 from gpucodegen.ir.types import ComplexType, FloatType, Type, element_type
 from gpucodegen.program_text import of_module
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.tuning.calibration import gain
 from gpucodegen.tiling.tuning.search import Identity, Trial, WrongResult
 from gpucodegen.tuning.arguments import copied, on_host

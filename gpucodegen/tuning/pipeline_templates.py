@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.tuning.search import Identity, Status, Trial, identity
 from gpucodegen.tuning.paired_benchmark import PairedBenchmark
 from gpucodegen.tuning.schedules import Schedules

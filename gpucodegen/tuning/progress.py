@@ -10,9 +10,9 @@ import importlib.util
 import sys
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from gpucodegen.records import dataclass
 from gpucodegen.tuning.result import shown
 
 if TYPE_CHECKING:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import pickle
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Protocol, cast
 
+from gpucodegen.records import dataclass
 from gpucodegen.tuning.isolated_trials import IsolatedTrials, Tunable
 
 if TYPE_CHECKING:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen.debugging.display import folded
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.tuning.search import shown
 from gpucodegen.tuning.final_comparison import Finalist, winner
 

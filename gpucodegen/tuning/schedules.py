@@ -8,7 +8,7 @@ compile it.  They report the sizes that tuning may vary
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from operator import index, itemgetter
 from typing import TYPE_CHECKING, Any
 from warnings import catch_warnings, simplefilter
@@ -18,6 +18,7 @@ from gpucodegen.compiling.targets.registry import find
 from gpucodegen.compiling.tuned_schedules import Point, with_point
 from gpucodegen.options import Options
 from gpucodegen.passes.loops.requested_schedules import is_asked, is_of_time_tiles
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.host.arguments import alignments, specialized
 from gpucodegen.tiling.tuning.calibration import Correction
 

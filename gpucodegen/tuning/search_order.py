@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.tuning import search
 from gpucodegen.tiling.tuning.search import Space
 from gpucodegen.tuning.schedules import PRUNED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ from gpucodegen.compiling.targets.registry import find
 from gpucodegen.compiling.tuned_schedules import MEASURED, Scope
 from gpucodegen.debugging.version import __version__
 from gpucodegen.options import Options
+from gpucodegen.records import dataclass
 
 PACKAGES = "llvmlite", "numba", "numpy"
 """Packages whose versions are reported, beside this one's."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
@@ -18,6 +18,7 @@ from gpucodegen.compiling.tuned_schedules import (
     machine_identity,
     tuning_store,
 )
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.processor import processors
 from gpucodegen.tiling.tuning.calibration import Correction, keep, recorded_tunings
 from gpucodegen.tuning.arguments import on_host

@@ -11,12 +11,12 @@ import math
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
 from gpucodegen.compiling.tuned_schedules import SHAPES
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.tuning.calibration import rank_correlation
 from gpucodegen.tiling.tuning.search import (
     MeasureAll,

@@ -89,3 +89,26 @@ def test_the_host_views_arrays_with_gaps():
     memory = np.arange(100, dtype=np.float32)
     a = as_strided(memory, (8, 4), (48, 8))
     assert gcg.compile(text, target="cpu").f(a) == a[6, 3]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_a_subview_drops_the_same_dimension_where_sizes_become_numbers(count: int):
+    """A size that is 1 in this call is not the dimension that the type drops."""
+    text = """
+    func.func @f(%x: memref<?x3xf32>, %y: memref<?xf32>) {
+      %c0 = arith.constant 0 : index
+      %c1 = arith.constant 1 : index
+      %n = memref.dim %y, %c0 : memref<?xf32>
+      %v = memref.subview %x[0, 2] [%n, 1] [1, 1]
+        : memref<?x3xf32> to memref<?xf32, strided<[3], offset: 2>>
+      scf.for %i = %c0 to %n step %c1 {
+        %e = memref.load %v[%i] : memref<?xf32, strided<[3], offset: 2>>
+        memref.store %e, %y[%i] : memref<?xf32>
+      }
+      return
+    }"""
+    x = np.arange(12, dtype="f4").reshape(4, 3)
+    for target in ("interp", "cpu"):
+        y = np.zeros(count, "f4")
+        gcg.compile(text, target=target).f(x, y)
+        np.testing.assert_array_equal(y, x[:count, 2])

@@ -239,3 +239,24 @@ def test_an_array_bound_anew_in_a_branch_is_in_bounds():
         for n in (0, 1):
             expected = x[::-1] * 2 if n else x * 2
             np.testing.assert_array_equal(f(x, n), expected)
+
+
+@pytest.mark.parametrize(
+    "bound",
+    ["y = y[::-1]", pytest.param("if i % 2: y = y[::-1]", marks=pytest.mark.slow)],
+)
+def test_views_of_one_size_that_a_loop_binds_are_in_bounds(bound: str):
+    """Their extents are numbers, for branches and loops keep what all ways agree on."""
+    function = function_of(
+        f"def f(x, n):\n    y = x\n    for i in range(n):\n        {bound}\n"
+        "        for j in range(len(y)):\n            y[j] = y[j] * 2 + j\n"
+        "    return y * 1\n"
+    )
+    arguments = np.arange(6.0), 3
+    ours = deepcopy(arguments)
+    expected = function(*arguments)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = gcg.jit(target="sim")(function)(*ours)
+    same(found, expected, 1e-12)
+    same(ours, arguments, 1e-12)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
+from gpucodegen.records import dataclass
 
 if TYPE_CHECKING:
     from gpucodegen.emit.emissions import Emission

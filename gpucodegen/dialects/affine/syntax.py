@@ -7,7 +7,6 @@ operands. Generic forms of earlier years are converted to today's attributes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine as view
@@ -43,6 +42,7 @@ from gpucodegen.ir.attributes import (
 )
 from gpucodegen.ir.operation import OPERAND_SEGMENTS, Operation, Value, segment_sizes
 from gpucodegen.ir.types import I32, I64, INDEX, TensorType, Type
+from gpucodegen.records import dataclass
 
 YIELD = "affine.yield"
 Bound = tuple[AffineMap, list[Value]]

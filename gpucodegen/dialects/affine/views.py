@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gpucodegen.dialects.shared.combiners import ATOMIC_KINDS
 from gpucodegen.dialects.shared.control_flow import CountedLoop, TwoWayBranch
@@ -16,7 +15,14 @@ from gpucodegen.ir.attributes import (
     IntegerAttr,
     IntegerSetAttr,
 )
-from gpucodegen.ir.operation import OperandAt, OperandsFrom, Operation, Segments, Value
+from gpucodegen.ir.operation import (
+    OperandAt,
+    OperandsFrom,
+    Operation,
+    Segments,
+    Value,
+)
+from gpucodegen.records import dataclass
 
 TERMINATOR = "affine.yield"
 ACCESSES = frozenset({"affine.load", "affine.store"})

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen.dialects.framework.assembly_elements import (
     AttrDict,
@@ -41,6 +41,7 @@ from gpucodegen.dialects.framework.syntax import Reader, State, Use, Writer
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import OPERAND_SEGMENTS, Operation, Value
 from gpucodegen.ir.types import I32, Type
+from gpucodegen.records import dataclass
 
 # -- compilation -----------------------------------------------------------------------
 

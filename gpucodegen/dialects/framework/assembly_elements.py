@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework.definition import Slot
@@ -13,6 +13,7 @@ from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.ir.attributes import DenseArrayAttr, UnitAttr
 from gpucodegen.ir.operation import Operation, Region, Value
 from gpucodegen.ir.types import I64, INDEX, FunctionType, Type, print_results
+from gpucodegen.records import dataclass
 
 
 @dataclass(slots=True)

@@ -7,7 +7,6 @@ that point at the operand in the text.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from gpucodegen import errors
 from gpucodegen.errors.base import Focus, Note
@@ -29,6 +28,7 @@ from gpucodegen.ir.types import (
     UnrankedTensorType,
     VectorType,
 )
+from gpucodegen.records import dataclass
 
 
 def wrong(o: Operation, problem: str, hint: str) -> errors.VerifyError:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Flag, auto
 
 from gpucodegen.dialects.framework.constraints import TypeConstraint
@@ -19,6 +19,7 @@ from gpucodegen.dialects.framework.syntax import ParseOp, PrintOp, State
 from gpucodegen.ir.attributes import Attribute, DenseArrayAttr, DenseElementsAttr
 from gpucodegen.ir.operation import OPERAND_SEGMENTS, Operation, Value, split
 from gpucodegen.ir.types import I32, Type
+from gpucodegen.records import dataclass
 
 
 class Trait(Flag):

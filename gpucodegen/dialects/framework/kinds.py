@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpucodegen.dialects.framework.syntax import Reader
 from gpucodegen.dialects.shared.combiners import OLD_KINDS
@@ -22,6 +22,7 @@ from gpucodegen.ir.attributes import (
     print_symbol,
 )
 from gpucodegen.ir.types import I1, I32, I64, INDEX, Type
+from gpucodegen.records import dataclass
 
 
 def _anywhere(r: Reader) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework import kinds
@@ -19,6 +19,7 @@ from gpucodegen.ir.attributes import (
 )
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import FunctionType, Type
+from gpucodegen.records import dataclass
 
 
 @dataclass(slots=True)

@@ -8,7 +8,7 @@ apart by their first character: ``%value``, ``@symbol``, ``^block``, ``#attribut
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, Protocol, TypedDict, TypeVar, Unpack
 
 from gpucodegen.errors import CodegenWarning
@@ -25,6 +25,7 @@ from gpucodegen.ir.operation import (
     segment_sizes,
 )
 from gpucodegen.ir.types import FunctionType, Type
+from gpucodegen.records import dataclass
 
 T = TypeVar("T")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gpucodegen.dialects.builtin import symbol_name
 from gpucodegen.ir.attributes import (
@@ -17,6 +16,7 @@ from gpucodegen.ir.attributes import (
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Block, Operation, Region, Value, single_block
 from gpucodegen.ir.types import FunctionType, Type
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ Identities are the operations that return a thread's or block's index or extent.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from gpucodegen.dialects import func
 from gpucodegen.dialects.builtin import symbol_name
@@ -31,6 +30,7 @@ from gpucodegen.ir.operation import (
     split,
 )
 from gpucodegen.ir.types import FunctionType
+from gpucodegen.records import dataclass
 
 GLOBAL, SHARED, PRIVATE = (
     OpaqueAttr(f"#gpu.address_space<{space}>")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gpucodegen.ir.attributes import ArrayAttr, IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.records import dataclass
 
 WARP = 32
 """Lanes of a subgroup."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen import errors
 from gpucodegen.dialects import gpu as view
@@ -29,6 +29,7 @@ from gpucodegen.ir.operation import (
     substitute_values,
 )
 from gpucodegen.ir.types import I32, INDEX, Type
+from gpucodegen.records import dataclass
 
 _WORDS = ("clusters", "blocks", "threads")
 

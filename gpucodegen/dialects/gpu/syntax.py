@@ -8,7 +8,6 @@ as bare words in custom forms.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import zip_longest
 
 from gpucodegen import errors
@@ -36,6 +35,7 @@ from gpucodegen.ir.attributes import (
 )
 from gpucodegen.ir.operation import Block, Operation, Region, Value
 from gpucodegen.ir.types import DialectType, MemRefType, Type
+from gpucodegen.records import dataclass
 
 
 def word(kind: str, names: Sequence[str]) -> kinds.AttributeKind:

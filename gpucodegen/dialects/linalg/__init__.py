@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.attributes import AffineMapAttr, ArrayAttr, Attribute, OpaqueAttr
@@ -26,6 +25,7 @@ from gpucodegen.ir.types import (
     Type,
     element_type,
 )
+from gpucodegen.records import dataclass
 
 
 def iterator(kind: str) -> OpaqueAttr:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen import errors
 from gpucodegen.dialects import arith, linalg
@@ -22,6 +22,7 @@ from gpucodegen.ir.types import (
     IntegerType,
     Type,
 )
+from gpucodegen.records import dataclass
 
 UNARY = {
     "exp": "math.exp",

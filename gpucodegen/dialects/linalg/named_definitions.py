@@ -7,7 +7,6 @@ They follow from the table of named operations and give the equivalent
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from gpucodegen.dialects import linalg
@@ -34,6 +33,7 @@ from gpucodegen.ir.attributes import (
 )
 from gpucodegen.ir.operation import Operation, single_block
 from gpucodegen.ir.types import MemRefType, TensorType, Type, VectorType
+from gpucodegen.records import dataclass
 
 PARALLEL, REDUCTION = "parallel", "reduction"
 WITH_REGION = frozenset(["generic", "map", "reduce"])

@@ -8,7 +8,8 @@ scalar. Loops that do not index the output are reductions.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from gpucodegen.records import dataclass
 
 SCALAR = "-"
 

@@ -6,7 +6,7 @@ It includes ``linalg.map``, ``reduce``, ``transpose`` and ``broadcast``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework.declare import result_list
@@ -41,6 +41,7 @@ from gpucodegen.ir.operation import (
     single_block,
 )
 from gpucodegen.ir.types import I64, TensorType, UnrankedTensorType, element_type
+from gpucodegen.records import dataclass
 
 MEMOIZED = "linalg.memoized_indexing_maps"
 """A cache attribute of MLIR's that appears in its generic text."""

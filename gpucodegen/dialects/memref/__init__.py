@@ -7,7 +7,6 @@ know no ranks.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from gpucodegen.ir.attributes import Attribute
@@ -29,6 +28,7 @@ from gpucodegen.ir.types import (
     VectorType,
     element_type,
 )
+from gpucodegen.records import dataclass
 
 FROM_BUFFER = "gcg.from_buffer"
 """Marks a ``memref.reinterpret_cast`` whose offset counts from the base of the buffer.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpucodegen.ir.affine import AffineExpr, AffineMap, Binary, Const, Dim, leaves
 from gpucodegen.ir.attributes import AffineMapAttr, StridedLayoutAttr
 from gpucodegen.ir.types import MemRefType, Shape
+from gpucodegen.records import dataclass
 
 Extent = int | None
 

@@ -10,7 +10,6 @@ the staging of matrix operands both use this table.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from math import gcd
 
 from gpucodegen.ir.attributes import Attribute, IntegerAttr, UnitAttr
@@ -23,6 +22,7 @@ from gpucodegen.ir.operation import (
     segment_counts,
 )
 from gpucodegen.ir.types import I32, INDEX, DialectType
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

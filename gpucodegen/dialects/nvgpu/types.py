@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from gpucodegen.dialects.framework.assembly_elements import (
@@ -19,6 +18,7 @@ from gpucodegen.dialects.framework.assembly_elements import (
 from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.syntax import Reader
 from gpucodegen.ir.types import DialectType, Type
+from gpucodegen.records import dataclass
 
 Shape = tuple[int, int, int]
 

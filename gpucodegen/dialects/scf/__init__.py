@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gpucodegen.dialects.shared.control_flow import CountedLoop, TwoWayBranch
 from gpucodegen.ir.locations import UNKNOWN, Location
@@ -16,6 +15,7 @@ from gpucodegen.ir.operation import (
     Value,
     single_block,
 )
+from gpucodegen.records import dataclass
 
 TERMINATOR = "scf.yield"
 

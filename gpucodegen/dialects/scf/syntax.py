@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpucodegen.dialects import scf as view
 from gpucodegen.dialects.framework.assembly_elements import (
     indices_text,
@@ -30,6 +28,7 @@ from gpucodegen.ir.operation import (
     single_block,
 )
 from gpucodegen.ir.types import I1, I64, INDEX
+from gpucodegen.records import dataclass
 
 END = "scf.forall.in_parallel"
 BOUNDS = ("staticLowerBound", "staticUpperBound", "staticStep")

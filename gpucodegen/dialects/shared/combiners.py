@@ -8,12 +8,12 @@ neutral element, whether it may be reordered, and its names in each dialect.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf, nan
 
 from gpucodegen.ir.attributes import Attribute, IntegerAttr
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import FloatType, IndexType, IntegerType, Type
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

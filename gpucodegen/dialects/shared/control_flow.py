@@ -6,13 +6,14 @@ The syntax is that of loop-carried values: ``iter_args(%x = %init) -> (type)``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework.constraints import wrong_operand
 from gpucodegen.dialects.framework.syntax import Argument, Reader, Use, Writer
 from gpucodegen.ir.operation import Block, Operation, Value
 from gpucodegen.ir.types import Type
+from gpucodegen.records import dataclass
 
 
 @dataclass(slots=True)

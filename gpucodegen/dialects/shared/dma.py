@@ -8,7 +8,6 @@ the slower memory; with equal spaces it is the source.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine, memref
@@ -18,6 +17,7 @@ from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, Type
+from gpucodegen.records import dataclass
 
 STARTS = frozenset({"memref.dma_start", "affine.dma_start"})
 WAITS = frozenset({"memref.dma_wait", "affine.dma_wait"})

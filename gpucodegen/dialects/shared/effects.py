@@ -24,7 +24,6 @@ aborts and operations of unknown dialects. They run on the host, in program orde
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework.registry import lookup
@@ -44,6 +43,7 @@ from gpucodegen.ir.types import (
     Type,
     UnrankedMemRefType,
 )
+from gpucodegen.records import dataclass
 
 CALLS = frozenset({"func.call", "func.call_indirect"})
 """Operations that call a function, which may be external."""

@@ -9,13 +9,14 @@ integer.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from gpucodegen.dialects import affine, arith, gpu, scf
 from gpucodegen.ir.affine import AffineExpr, AffineMap, Binary, Const, Dim, Sym
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import IndexType, IntegerType, MemRefType, Type
+from gpucodegen.records import dataclass
 
 
 class Range(NamedTuple):

@@ -9,8 +9,9 @@ and are an ordinary convolution of the image with them.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import gcd
+
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

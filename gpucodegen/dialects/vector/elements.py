@@ -6,7 +6,7 @@ These are broadcasts, extracts, inserts, slices and shuffles.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from gpucodegen import errors
@@ -38,6 +38,7 @@ from gpucodegen.dialects.vector import (
 from gpucodegen.ir.attributes import Attribute, DenseArrayAttr
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import I64, Type, VectorType, element_type
+from gpucodegen.records import dataclass
 
 POISON = -1
 """The index of a poison element."""

@@ -9,7 +9,7 @@ in it is visible. Unreachable blocks are not checked.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen import errors
 from gpucodegen.dialects.cf import labelled, reverse_postorder, targets
@@ -24,6 +24,7 @@ from gpucodegen.dialects.framework.definition import Op, Trait
 from gpucodegen.dialects.framework.printing import VERBATIM
 from gpucodegen.errors.base import Focus
 from gpucodegen.ir.operation import Block, Label, Operation, Region, Value
+from gpucodegen.records import dataclass
 
 
 def check_dominance(root: Operation) -> None:

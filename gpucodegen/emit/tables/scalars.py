@@ -7,8 +7,6 @@ which take scalars and vectors alike.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpucodegen.dialects import arith, math
 from gpucodegen.emit.context import (
     Emitter,
@@ -26,6 +24,7 @@ from gpucodegen.ir.attributes import DenseElementsAttr, FloatAttr, IntegerAttr
 from gpucodegen.ir.number_formats import NARROW, SMALL
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import ComplexType, MemRefType, Type, VectorType
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

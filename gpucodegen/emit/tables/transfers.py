@@ -15,7 +15,6 @@ order that waits establish is proven for the module
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import gcd
 
 from gpucodegen.dialects.nvgpu.copies import (
@@ -52,6 +51,7 @@ from gpucodegen.emit.tables.memory import buffer_of, shared_array
 from gpucodegen.ir.affine import AffineExpr, Const, Dim, leaves, linear_form
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import element_type
+from gpucodegen.records import dataclass
 
 SIDES = ("source", "target")
 _SIDE_BY_SIDE = (Const(1), Const(1))

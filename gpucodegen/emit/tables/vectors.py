@@ -6,7 +6,6 @@ masked, or with streaming stores.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import gcd
 
 from gpucodegen.dialects import affine, gcg, vector
@@ -34,6 +33,7 @@ from gpucodegen.ir.attributes import (
 from gpucodegen.ir.number_formats import NARROW
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import VectorType, element_type
+from gpucodegen.records import dataclass
 
 WIDTHS = 16, 8, 4, 2
 """Bytes of a single memory access."""

@@ -7,7 +7,6 @@ copies in one process share the compiled executables.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib import import_module
 from typing import Any
@@ -16,6 +15,7 @@ import numpy as np
 
 from gpucodegen.calls.function import Function
 from gpucodegen.interop.functional import Functional
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.host.buffers import NUMPY_NAMES
 from gpucodegen.runtime.storage.cache import digest
 

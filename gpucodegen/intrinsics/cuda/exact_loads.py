@@ -20,7 +20,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from gpucodegen.records import dataclass
 
 NOTED_FROM = 83
 """The oldest PTX for which LLVM notes the bytes that are read: 8.3."""

@@ -16,7 +16,6 @@ packed bits; others are numbers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache, partial
 from itertools import product
 from typing import Any, NamedTuple
@@ -35,6 +34,7 @@ from gpucodegen.intrinsics.framework.lowering import (
 )
 from gpucodegen.intrinsics.narrow_floats import bits_type, narrow, widen
 from gpucodegen.ir.number_formats import NARROW
+from gpucodegen.records import dataclass
 
 Form = tuple[int, int, str, str]
 """Rows, columns, element type and role ("AOp", "BOp", "COp") of a matrix."""

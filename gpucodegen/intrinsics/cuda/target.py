@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from itertools import chain
 from typing import Any
@@ -50,6 +50,7 @@ from gpucodegen.intrinsics.framework.pipeline import (
     KnownTypes,
     Target,
 )
+from gpucodegen.records import dataclass
 
 Place = tuple[str, int]
 """A file and a line of it."""

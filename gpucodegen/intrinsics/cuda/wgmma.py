@@ -12,7 +12,6 @@ with g = lane // 4 and t = lane % 4, h and e = 0, 1.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
@@ -29,6 +28,7 @@ from gpucodegen.intrinsics.framework.lowering import (
     signature,
     tile_or_scalar,
 )
+from gpucodegen.records import dataclass
 
 ROWS, STEP, ATOM = 64, 32, 8
 """Rows of one product; bytes along K; lines that a swizzle permutes."""

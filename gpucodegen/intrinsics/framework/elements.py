@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gpucodegen.ir.number_formats import NARROW, SMALL
+from gpucodegen.records import dataclass
 
 
 def row_major(shape: Sequence[int]) -> tuple[int, ...]:

@@ -25,7 +25,7 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeGuard
 
 from llvmlite import ir
@@ -42,6 +42,7 @@ from gpucodegen.intrinsics.framework.reaching_definitions import (
     Reaching,
     joined,
 )
+from gpucodegen.records import dataclass
 
 BINARY: dict[type[ast.operator], Callable[..., Any]] = {
     ast.Add: operator.add,

@@ -10,7 +10,6 @@ or one element (CUDA); the last piece of a row may be padded.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -18,6 +17,7 @@ from llvmlite import ir
 from numba.core import types, typing
 
 from gpucodegen.intrinsics.framework.elements import element
+from gpucodegen.records import dataclass
 
 
 class Tile(types.Type):

@@ -13,11 +13,13 @@ import inspect
 import textwrap
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import FunctionType
 from typing import Any
 
 from llvmlite import ir
+
+from gpucodegen.records import dataclass
 
 I1, I8, I32, WORD = (ir.IntType(bits) for bits in (1, 8, 32, 64))
 VOID = ir.VoidType()

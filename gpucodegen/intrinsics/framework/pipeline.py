@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from numba.core import ir, typed_passes, types, typing, untyped_passes
@@ -36,6 +36,8 @@ from numba.core.ir_utils import (
 )
 from numba.core.lowering import Lower
 from numba.core.transforms import canonicalize_cfg
+
+from gpucodegen.records import dataclass
 
 
 class KnownCalls(types.Function):

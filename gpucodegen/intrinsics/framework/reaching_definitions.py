@@ -9,10 +9,12 @@ would convert a definition to the type of another one, `MixedTypes` is raised.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from numba.core import types
+
+from gpucodegen.records import dataclass
 
 if TYPE_CHECKING:
     from llvmlite import ir

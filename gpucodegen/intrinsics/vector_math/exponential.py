@@ -19,7 +19,6 @@ or to the table of special cases.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import inf, nan
 from typing import Any
 
@@ -41,6 +40,7 @@ from gpucodegen.intrinsics.vector_math.lanes import (
     scaled,
     sum_of,
 )
+from gpucodegen.records import dataclass
 
 LOG2_E = 1.4426950408889634
 LN2 = {"f32": (0.6931471824645996, -1.9046542121259336e-09)}

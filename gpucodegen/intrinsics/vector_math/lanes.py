@@ -10,7 +10,6 @@ needs it; the other lanes keep their result, so no lane depends on its neighbour
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
@@ -26,6 +25,7 @@ from gpucodegen.intrinsics.framework.lowering import (
     shaped_like,
     suffix,
 )
+from gpucodegen.records import dataclass
 
 F32, F64 = ir.FloatType(), ir.DoubleType()
 

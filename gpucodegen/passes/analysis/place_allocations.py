@@ -8,7 +8,7 @@ sees the overlap and a run writes to the elements that the text names.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import ClassVar
 
@@ -31,6 +31,7 @@ from gpucodegen.ir.operation import (
 from gpucodegen.ir.types import I64, MemRefType, Type, element_bytes
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

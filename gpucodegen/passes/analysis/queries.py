@@ -9,7 +9,6 @@ pairs of accesses, as MLIR's own dependence check lists them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen import errors
@@ -25,6 +24,7 @@ from gpucodegen.passes.analysis.lifting import (
     lift_operations,
 )
 from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.relations import Model, model
 from gpucodegen.tiling.model.scop import Node, Statement, statements
 from gpucodegen.tiling.proof.dependences import Dependence, Row, dependences, rows

@@ -9,7 +9,6 @@ evaluated at the middle of those loops.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import prod
 
@@ -23,6 +22,7 @@ from gpucodegen.ir.attributes import (
 )
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.records import dataclass
 
 Middles = Mapping[Value, int]
 """The middle of each loop variable's range; unknown ones are missing."""

@@ -9,7 +9,6 @@ buffer that may leave its source, where an access through it could touch any mem
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from gpucodegen.dialects import affine, memref
@@ -30,6 +29,7 @@ from gpucodegen.passes.checks.guard_conditions import FIT, ConditionBuilder
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import definitions
 from gpucodegen.passes.framework.indexing import from_map
+from gpucodegen.records import dataclass
 
 METADATA = "memref.extract_strided_metadata"
 CAST = "memref.reinterpret_cast"

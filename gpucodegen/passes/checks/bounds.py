@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.func import Function
@@ -43,6 +43,7 @@ from gpucodegen.passes.checks.guard_conditions import (
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import definitions, in_functions, with_blocks
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.relations import Model, model
 from gpucodegen.tiling.proof.array_bounds import Pieces, Suspect, leaving, suspects
 from gpucodegen.tiling.schedule.schedule_ast import Guard, names

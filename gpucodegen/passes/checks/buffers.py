@@ -20,7 +20,7 @@ runs after the memory is freed and must not use it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from gpucodegen import errors
@@ -37,6 +37,7 @@ from gpucodegen.passes.analysis.lifting.calls import declared_accesses, made_in
 from gpucodegen.passes.analysis.lifting.lifter import Lifter
 from gpucodegen.passes.analysis.queries import functions_with_body
 from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.relations import Model, model
 from gpucodegen.tiling.model.scop import Access
 from gpucodegen.tiling.model.summaries import excess, summary

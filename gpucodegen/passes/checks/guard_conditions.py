@@ -8,7 +8,7 @@ operation only where no check holds, and reports the violation elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from operator import add, eq, ge, gt, le, lt, mul, ne, sub
 
@@ -40,6 +40,7 @@ from gpucodegen.passes.lower_affine.expressions import (
     index_operation,
     results_of,
 )
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.proof.array_bounds import Pieces
 from gpucodegen.tiling.schedule.schedule_ast import Inequality
 

@@ -10,7 +10,7 @@ becomes: lower < upper of that loop, and the check.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
 from gpucodegen.dialects import affine
@@ -34,6 +34,7 @@ from gpucodegen.passes.lower_affine.expressions import (
     compare,
     condition,
 )
+from gpucodegen.records import dataclass
 
 Definitions = Mapping[Value, Operation]
 Build = Callable[[Builder], Value]

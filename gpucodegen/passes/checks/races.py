@@ -14,7 +14,6 @@ tag has.  A possible mismatch is left to the run.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module, symbol_name
@@ -44,6 +43,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import definitions
 from gpucodegen.passes.framework.indexing import Index, from_map
 from gpucodegen.passes.outlining.gpu_launch import thread_index
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.relations import Model, model
 from gpucodegen.tiling.model.scop import statements
 from gpucodegen.tiling.proof.async_copies import unmatched_waits

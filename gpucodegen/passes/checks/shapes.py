@@ -7,7 +7,6 @@ gives it, and the operand of a cast must have the extents of the result type.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from gpucodegen.dialects import linalg
 from gpucodegen.dialects.builtin import Module
@@ -26,6 +25,7 @@ from gpucodegen.passes.checks.guard_conditions import (
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
+from gpucodegen.records import dataclass
 
 Extent = tuple[Value, int]
 """A buffer and one of its dimensions."""

@@ -10,7 +10,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
@@ -23,6 +22,7 @@ from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, Type, VectorType
 from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import WARP
 
 

@@ -13,7 +13,7 @@ disappear.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise, permutations
 from math import prod
 
@@ -26,6 +26,7 @@ from gpucodegen.passes.contraction.windows import slides, unrolled
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index, replace_values
 from gpucodegen.passes.framework.nests import Axis
+from gpucodegen.records import dataclass
 
 Group = tuple[int, ...]
 """Dimensions of a memref that are one dimension of its view."""

@@ -28,7 +28,7 @@ prologue; the last block stores the tile or runs the epilogue.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.framework.declare import with_element
@@ -52,6 +52,7 @@ from gpucodegen.passes.framework.indexing import ZERO, Index, replace_values
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.nests.loop_names import lifted_loops
 from gpucodegen.passes.outlining.kernel_operations import ELEMENTWISE, lane_bits
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.scop import statements
 from gpucodegen.tiling.proof.legality import leaving
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise, product, takewhile
 from types import MappingProxyType
 
@@ -37,6 +37,7 @@ from gpucodegen.passes.contraction.recognize import Contraction
 from gpucodegen.passes.framework.functions import all_used
 from gpucodegen.passes.framework.indexing import Index, replace_values
 from gpucodegen.passes.framework.nests import Axis, axis_of, inner_operations
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.scop import statements
 
 Box = tuple[range, ...]

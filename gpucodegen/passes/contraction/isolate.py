@@ -18,7 +18,6 @@ out.  The summation order of each element is kept.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
@@ -43,6 +42,7 @@ from gpucodegen.passes.framework.functions import in_functions, with_blocks
 from gpucodegen.passes.framework.indexing import Index, as_map, from_map
 from gpucodegen.passes.framework.nests import Axis, axis_of
 from gpucodegen.passes.nests.distribution import distribute
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.proof.liveness import (
     LoopKind,

@@ -12,7 +12,7 @@ An index that is constant within the nest, such as a buffer slot, becomes a valu
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.affine import AffineExpr, Dim, linear_form, to_expr
@@ -26,6 +26,7 @@ from gpucodegen.passes.framework.indexing import (
     from_map,
     replace_values,
 )
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

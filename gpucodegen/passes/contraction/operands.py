@@ -11,7 +11,7 @@ exactly at the iterations:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.affine import AffineMap, Dim, linear_form
@@ -22,6 +22,7 @@ from gpucodegen.ir.types import MemRefType, Type, element_type
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index, from_map, replace_values
 from gpucodegen.passes.framework.nests import Axis, inner_operations
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ and broadcast where needed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.framework.definition import Trait
@@ -46,6 +46,7 @@ from gpucodegen.passes.contraction.windows import Image
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.contraction import Moves, roles_of
 from gpucodegen.tiling.proof.dependences import Dependence
 

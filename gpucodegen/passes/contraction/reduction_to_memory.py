@@ -14,7 +14,6 @@ buffer with a dimension for each outer loop.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.attributes import AffineMapAttr
@@ -32,6 +31,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import has_no_effect
 from gpucodegen.passes.framework.indexing import Index, from_map
 from gpucodegen.passes.framework.nests import Axis
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

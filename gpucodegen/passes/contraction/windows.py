@@ -11,7 +11,6 @@ array with one dimension per axis, in which elements repeat: `unrolled` names it
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from gpucodegen.dialects.memref import DYNAMIC_MARK
@@ -23,6 +22,7 @@ from gpucodegen.passes.contraction.operands import Operand, Positions, coefficie
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index, replace_values
 from gpucodegen.passes.framework.nests import Axis
+from gpucodegen.records import dataclass
 
 
 def slides(operand: Operand, axes: Sequence[Axis]) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 
 from gpucodegen import errors
@@ -43,6 +43,7 @@ from gpucodegen.passes.framework.nests import to_parallel
 from gpucodegen.passes.nests.bindings import CPU_THREAD, binding, bindings
 from gpucodegen.passes.nests.distribution import distribute
 from gpucodegen.passes.nests.loop_names import functions, loop_name, sites
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.plan_space import Choice
 from gpucodegen.tiling.machine.processor import Machine, VectorUnit
 from gpucodegen.tiling.machine.product_plan import plan_contraction
@@ -320,7 +321,7 @@ class MapCpu(ModulePass, name="map-cpu"):
 
     def concerns(self, module: Module, found: Collection[str]) -> bool:
         """A plan that no product can have is an error, even without products."""
-        return bool(self.plan) or super(MapCpu, self).concerns(module, found)
+        return bool(self.plan) or ModulePass.concerns(self, module, found)
 
     @property
     def machine(self) -> Machine:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, fields
 from typing import TYPE_CHECKING, ClassVar, cast
 
 from gpucodegen import errors
@@ -29,6 +29,7 @@ from gpucodegen.ir.types import (
     VectorType,
     element_type,
 )
+from gpucodegen.records import dataclass
 
 if TYPE_CHECKING:
     from gpucodegen.tiling.machine.plan_space import Choice

@@ -8,7 +8,7 @@ loops and conditions, whose bodies are Python functions.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gpucodegen.dialects.gcg import Parts, packed_word_attributes
 from gpucodegen.ir.affine import AffineMap, Dim
@@ -44,6 +44,7 @@ from gpucodegen.ir.types import (
     element_type,
 )
 from gpucodegen.passes.framework.indexing import Index, as_map, as_set
+from gpucodegen.records import dataclass
 
 IndexLike = Index | Value | int
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.framework.definition import Trait
@@ -16,6 +15,7 @@ from gpucodegen.dialects.framework.registry import lookup
 from gpucodegen.dialects.func import named_function
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.records import dataclass
 
 Rewrite = Callable[[Sequence[Operation]], Iterable[Operation]]
 

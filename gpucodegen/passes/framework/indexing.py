@@ -8,7 +8,6 @@ it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import count
 from math import gcd
 from operator import eq
@@ -37,6 +36,7 @@ from gpucodegen.ir.attributes import (
 )
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I32
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.schedule import schedule_ast as ast
 
 IndexLike = "Index | Value | int"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.affine import AffineMap, Const
@@ -16,6 +15,7 @@ from gpucodegen.ir.attributes import (
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I32, I64, VectorType
 from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

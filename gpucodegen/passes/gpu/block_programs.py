@@ -9,7 +9,7 @@ threads, single stores run on thread 0, and DMA copies are cooperative.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from gpucodegen import errors
@@ -43,6 +43,7 @@ from gpucodegen.passes.gpu.blocks.work_distribution import (
 from gpucodegen.passes.gpu.nest_mapping import Mapper, Nest
 from gpucodegen.passes.outlining.gpu_launch import SHARED, KernelBody, thread_index
 from gpucodegen.passes.outlining.transfer_spans import needs_block
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.product_plan import device_for, room_of
 
 

@@ -18,7 +18,7 @@ distributed over the threads by itself.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 
 from gpucodegen import errors
@@ -44,6 +44,7 @@ from gpucodegen.passes.gpu.nest_mapping import (
 from gpucodegen.passes.nests.bindings import BLOCKS, THREADS, binding, bindings
 from gpucodegen.passes.nests.loop_names import loop_name
 from gpucodegen.passes.outlining.gpu_launch import KernelBody, thread_index
+from gpucodegen.records import dataclass
 
 _TWICE = "a loop around it is bound to the same place"
 MOST_THREADS = 1024

@@ -8,7 +8,7 @@ parts of the terms in a first kernel and add the parts, in order, in a second on
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from gpucodegen.ir.operation import Operation
@@ -31,6 +31,7 @@ from gpucodegen.passes.nests.bindings import bindings
 from gpucodegen.passes.nests.distribution import distribute
 from gpucodegen.passes.outlining.transfer_spans import needs_block
 from gpucodegen.passes.outlining.vector_width import Definitions
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.product_plan import (
     PACKED,
     device_for,

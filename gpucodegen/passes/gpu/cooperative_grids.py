@@ -15,7 +15,7 @@ number of iterations larger.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation, Value
@@ -28,6 +28,7 @@ from gpucodegen.passes.gpu.blocks.work_distribution import (
     LoopShares,
     spreadable_chain,
 )
+from gpucodegen.records import dataclass
 
 MOST_BOUNDS = 4
 """Bounds of one extent whose minimum the host computes."""

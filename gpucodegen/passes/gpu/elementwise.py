@@ -19,7 +19,6 @@ operations with regions stay scalar.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
@@ -48,6 +47,7 @@ from gpucodegen.passes.outlining.vector_width import (
     address_of,
     widths,
 )
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.streams import Stream, StreamPlan, plan_streams
 
 Copy = dict[Value, Value]

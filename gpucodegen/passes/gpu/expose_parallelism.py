@@ -17,7 +17,6 @@ fills an array is fused with the reductions that begin with its numbers, around 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from itertools import takewhile
 from math import prod
@@ -55,6 +54,7 @@ from gpucodegen.passes.nests.distribution import distribute
 from gpucodegen.passes.nests.loop_ranges import chain_of
 from gpucodegen.passes.outlining.cpu_outliner import needs_host
 from gpucodegen.passes.outlining.transfer_spans import needs_block
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, WARP, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import START
 from gpucodegen.tiling.machine.gpu.product_plan import planned_for

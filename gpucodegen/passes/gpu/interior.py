@@ -14,7 +14,6 @@ splitting", 2000).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.attributes import IntegerSetAttr
@@ -32,6 +31,7 @@ from gpucodegen.passes.framework.indexing import (
     compact,
     replace_values,
 )
+from gpucodegen.records import dataclass
 
 Ranges = Mapping[Value, tuple[Index, Index]]
 """First and last value of variables."""

@@ -12,7 +12,7 @@ barriers that have become redundant.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial, reduce
 from math import prod
 from typing import ClassVar
@@ -40,6 +40,7 @@ from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.gpu.synchronization import BARRIER, without_redundant_barriers
 from gpucodegen.passes.outlining.gpu_launch import SHARED, thread_index
 from gpucodegen.passes.prepare.thread_identities import ThreadPlace
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import WARP
 
 Combine = Callable[[Builder, Value, Value], Value]

@@ -28,7 +28,7 @@ A sequential loop of no kind stays on the host, around the kernels of its body.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from gpucodegen import errors
@@ -96,6 +96,7 @@ from gpucodegen.passes.outlining.host_accesses import element_accesses
 from gpucodegen.passes.outlining.kernel_operations import needs_kernel
 from gpucodegen.passes.outlining.transfer_spans import spans
 from gpucodegen.passes.vectorize.accumulations import Order
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import (
     MULTIPROCESSORS,
     GpuDevice,

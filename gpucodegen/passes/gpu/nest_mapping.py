@@ -8,7 +8,7 @@ nested parallel loops, at most `MOST_LOOPS`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, reduce
 from typing import Protocol
 
@@ -26,6 +26,7 @@ from gpucodegen.passes.loops.scalar_replacement import kept_in_values
 from gpucodegen.passes.outlining.gpu_launch import KernelBody, thread_index
 from gpucodegen.passes.outlining.vector_width import address_of
 from gpucodegen.passes.vectorize.accumulations import Order
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import GpuDevice
 from gpucodegen.tiling.machine.gpu.thread_groups import ThreadGroup
 from gpucodegen.tiling.machine.plan_space import KernelMenus

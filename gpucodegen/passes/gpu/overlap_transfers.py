@@ -26,7 +26,7 @@ flight, its source is not written and its destination is not accessed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 from typing import ClassVar
 
@@ -57,6 +57,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import in_functions
 from gpucodegen.passes.framework.indexing import Index, as_map, compact, from_map
 from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.relations import Model, Reference, model
 from gpucodegen.tiling.proof.flow import TileBody
 from gpucodegen.tiling.proof.liveness import LoopKind, loop_verdicts

@@ -11,7 +11,6 @@ array: they copy rectangles of it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen.dialects import affine
@@ -35,6 +34,7 @@ from gpucodegen.passes.framework.indexing import (
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.nests.distribution import distribute
 from gpucodegen.passes.nests.loop_ranges import chain_of
+from gpucodegen.records import dataclass
 
 ALIGNED = "memref.assume_alignment"
 

@@ -16,7 +16,7 @@ sums must be free.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from gpucodegen.dialects.arith import compare
@@ -47,6 +47,7 @@ from gpucodegen.passes.gpu.nest_mapping import Nest, Rows, parallel_chain, trip_
 from gpucodegen.passes.loops.histogram_privatization import UPDATE, update
 from gpucodegen.passes.outlining.gpu_launch import SHARED, KernelBody, thread_index
 from gpucodegen.passes.prepare.vectors.boxes import when
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import WARP
 from gpucodegen.tiling.machine.gpu.product_plan import device_for, room_of
 from gpucodegen.tiling.machine.gpu.scatters import (

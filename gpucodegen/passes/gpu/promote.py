@@ -14,7 +14,6 @@ textual order while they fit.  Arrays requested by name must be promotable.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
@@ -40,6 +39,7 @@ from gpucodegen.passes.gpu.promoted_copies import (
     Way,
     redirected,
 )
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import STATIC_SHARED
 from gpucodegen.tiling.model.relations import Model, Reference, model
 from gpucodegen.tiling.proof.legality import Refusal

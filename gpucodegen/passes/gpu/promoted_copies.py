@@ -11,7 +11,7 @@ upper one.  `redirected` replaces accesses of the array by accesses of the buffe
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from types import MappingProxyType
 
@@ -24,6 +24,7 @@ from gpucodegen.ir.types import I32, INDEX, MemRefType
 from gpucodegen.passes.analysis.lifting import Lifted
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index, as_map, compact, from_map
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.scop import loops
 from gpucodegen.tiling.schedule.promotion import Linear, LocalTile, ScannedRange
 

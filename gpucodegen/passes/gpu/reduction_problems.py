@@ -9,7 +9,6 @@ the nest leave through buffers of one element.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from math import prod
@@ -47,6 +46,7 @@ from gpucodegen.passes.outlining.gpu_launch import thread_index
 from gpucodegen.passes.outlining.vector_width import address_of
 from gpucodegen.passes.prepare.linalg_to_affine import REASSOCIABLE
 from gpucodegen.passes.vectorize.accumulations import Order
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.reductions import UNKNOWN, Rows
 from gpucodegen.tiling.proof.liveness import LoopKind
 

@@ -13,7 +13,7 @@ lanes run along neighbouring rows and members along each row:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 
 from gpucodegen import errors
@@ -55,6 +55,7 @@ from gpucodegen.passes.outlining.gpu_launch import (
     thread_index,
     through_buffers,
 )
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.reductions import (
     ColumnTeams,
     plan_columns,

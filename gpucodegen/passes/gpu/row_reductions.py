@@ -21,7 +21,7 @@ neighbouring rows; rows are independent, so the order of their stores is free:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
 from math import gcd
 
@@ -61,6 +61,7 @@ from gpucodegen.passes.gpu.reduction_problems import (
 )
 from gpucodegen.passes.outlining.gpu_launch import SHARED, KernelBody, thread_index
 from gpucodegen.passes.outlining.vector_width import address_of
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.reductions import Rows, RowTeams, plan_rows
 
 

@@ -16,7 +16,7 @@ buffer where the second nest reads along it.  Three nests scan:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.affine import AffineMap
@@ -34,6 +34,7 @@ from gpucodegen.passes.gpu.blocks.thread_reductions import (
 )
 from gpucodegen.passes.gpu.nest_mapping import trip_count
 from gpucodegen.passes.gpu.reduction_problems import RowProgram
+from gpucodegen.records import dataclass
 
 _Body = Callable[[Builder, dict[Value, Value], Sequence[Value]], None]
 """Builds a row, given the variables of the loops around it and its position."""

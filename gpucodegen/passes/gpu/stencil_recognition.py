@@ -17,7 +17,6 @@ leave the loop.  `problem_of` gives the planner the counts, extents and margins.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 from gpucodegen.dialects import affine
@@ -30,6 +29,7 @@ from gpucodegen.passes.framework.indexing import Index, compact, from_map
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.nest_mapping import MappedLoop, parallel_chain
 from gpucodegen.passes.nests.loop_ranges import LoopRange, range_of
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.temporal_tiling import SweepWork, TimeProblem
 from gpucodegen.tiling.model.isl import Set
 from gpucodegen.tiling.model.relations import Reference

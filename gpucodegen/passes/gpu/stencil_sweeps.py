@@ -19,7 +19,7 @@ so loads may precede all stores.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 from gpucodegen.ir.operation import Operation, Value, clone
@@ -45,6 +45,7 @@ from gpucodegen.passes.gpu.stencil_tiles import (
 )
 from gpucodegen.passes.nests.loop_ranges import LoopRange, with_range
 from gpucodegen.passes.outlining.gpu_launch import KernelBody
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.temporal_tiling import TimeTiles, plan_time_tiles
 
 Cell = tuple[Value, tuple[int, ...]]

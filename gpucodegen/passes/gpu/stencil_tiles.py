@@ -10,7 +10,6 @@ neighbouring threads take neighbouring chunks along the last dimension.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from gpucodegen.ir.operation import Value
@@ -19,6 +18,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
 from gpucodegen.passes.gpu.stencil_recognition import TimeNest, Written
 from gpucodegen.passes.outlining.gpu_launch import SHARED, thread_index
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.temporal_tiling import ACROSS, TimeTiles
 
 Place = Sequence[Index]

@@ -16,7 +16,7 @@ blocks that are all resident and synchronise by grid barriers.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby, islice
 from math import prod
 from typing import TypeAlias
@@ -61,6 +61,7 @@ from gpucodegen.passes.gpu.reduction_problems import unflattened
 from gpucodegen.passes.nests.distribution import distribute
 from gpucodegen.passes.outlining.gpu_launch import KernelBody, thread_index
 from gpucodegen.passes.outlining.vector_width import Definitions, composed
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import WARP
 from gpucodegen.tiling.machine.gpu.thread_groups import (
     UNKNOWN,

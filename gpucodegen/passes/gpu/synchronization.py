@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import count, pairwise
 from typing import ClassVar
 
@@ -37,6 +36,7 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import has_no_effect
 from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import Wait
 from gpucodegen.tiling.proof.async_copies import MOST_OPEN, Transfers

@@ -20,7 +20,7 @@ life of a value.  Iterations that do not fill a group run one after the other.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, partial
 from itertools import islice
 from math import prod
@@ -62,6 +62,7 @@ from gpucodegen.passes.gpu.nest_mapping import (
     trip_count,
 )
 from gpucodegen.passes.loops.scalar_replacement import kept_in_values
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.coarsening import (
     MOST_OPERATIONS,
     memory_clocks,

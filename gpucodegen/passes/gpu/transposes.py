@@ -16,7 +16,7 @@ Partial tiles go element by element.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from gpucodegen.dialects import affine
@@ -34,6 +34,7 @@ from gpucodegen.passes.gpu.elementwise import (
 )
 from gpucodegen.passes.gpu.nest_mapping import MappedLoop, Nest, Rows, trip_count
 from gpucodegen.passes.outlining.gpu_launch import SHARED, KernelBody, thread_index
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import GpuDevice
 from gpucodegen.tiling.machine.gpu.streams import TransposeTile, plan_tile
 from gpucodegen.tiling.machine.plan_space import Choose

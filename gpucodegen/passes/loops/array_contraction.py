@@ -21,7 +21,6 @@ array languages", 1998).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen.dialects import affine
@@ -38,6 +37,7 @@ from gpucodegen.passes.framework.functions import in_functions
 from gpucodegen.passes.framework.indexing import Index, as_map
 from gpucodegen.passes.nests.loop_names import FOR
 from gpucodegen.passes.prepare.mem2reg import promoted
+from gpucodegen.records import dataclass
 
 Path = tuple[Operation, ...]
 """An operation, last, and its enclosing ones from the outside."""

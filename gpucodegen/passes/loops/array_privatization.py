@@ -21,7 +21,6 @@ their iterations in parallel.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import prod
 from typing import ClassVar
@@ -58,6 +57,7 @@ from gpucodegen.passes.nests.loop_ranges import chain_of, is_repeatable
 from gpucodegen.passes.outlining.cpu_outliner import needs_host
 from gpucodegen.passes.outlining.transfer_spans import needs_block
 from gpucodegen.passes.vectorize.loops import range_of
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.locality import innermost_cost, walks_columns
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.proof.liveness import (

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from math import prod
 
@@ -30,6 +30,7 @@ from gpucodegen.passes.framework.indexing import Index, from_map
 from gpucodegen.passes.nests.loop_names import FOR, Site, loop_name
 from gpucodegen.passes.nests.loop_rewriting import Replacement, rewrite_loops
 from gpucodegen.passes.prepare.mem2reg import promoted
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.proof.legality import Refusal
 
 NUMBERS = FloatType | IntegerType | IndexType

@@ -19,7 +19,7 @@ accessed at one place only, and accumulators do not move.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from gpucodegen.dialects import affine
@@ -47,6 +47,7 @@ from gpucodegen.passes.framework.indexing import Index, as_map
 from gpucodegen.passes.framework.nests import Axis, inner_operations, to_parallel
 from gpucodegen.passes.nests.loop_ranges import chain_of, rebuilt
 from gpucodegen.passes.vectorize.loops import RANGES, range_in
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ parallel, and leaves buffers that only one iteration then uses to `contract-arra
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations, pairwise
 from math import inf, prod
 from typing import ClassVar
@@ -54,6 +54,7 @@ from gpucodegen.passes.nests.loop_ranges import (
     sunk,
 )
 from gpucodegen.passes.nests.loop_rewriting import in_block_of
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.locality import shares_data
 from gpucodegen.tiling.proof.legality import Refusal, check_fusion
 

@@ -19,7 +19,6 @@ decides which loops qualify: nothing else in them may touch the elements.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import ClassVar
 
@@ -53,6 +52,7 @@ from gpucodegen.passes.framework.nests import (
     to_parallel,
 )
 from gpucodegen.passes.vectorize.accumulations import Order
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.processor import CACHE_LINE, Machine
 
 

@@ -21,7 +21,7 @@ changed.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 from math import prod
 from typing import ClassVar
@@ -52,6 +52,7 @@ from gpucodegen.passes.nests import loop_names
 from gpucodegen.passes.nests.distribution import distribute
 from gpucodegen.passes.nests.loop_names import FOR
 from gpucodegen.passes.nests.loop_ranges import chain_of, sunk
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.locality import (
     LINE_ELEMENTS,
     continues,
@@ -384,7 +385,7 @@ class ImproveLocality(ModulePass):
 
     def concerns(self, module: Module, found: Collection[str]) -> bool:
         """A plan that no loop can have is an error, even without loops."""
-        return bool(self.plan) or super(ImproveLocality, self).concerns(module, found)
+        return bool(self.plan) or ModulePass.concerns(self, module, found)
 
     def apply(self, module: Module) -> Module:
         """Improve every nest in the body of a function.

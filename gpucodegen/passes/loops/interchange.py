@@ -11,7 +11,6 @@ with o the loops around the nest and d' the distances in the new order.  A dista
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen import errors
@@ -31,6 +30,7 @@ from gpucodegen.passes.nests.loop_rewriting import (
     is_outermost,
     rewrite_loops,
 )
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.proof.legality import Refusal, check_interchange
 
 

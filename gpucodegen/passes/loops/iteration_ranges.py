@@ -14,7 +14,7 @@ All three keep the order of iterations, so they are always legal.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from gpucodegen import errors
@@ -34,6 +34,7 @@ from gpucodegen.passes.nests.loop_rewriting import (
     rewrite_loops,
     with_single_bounds,
 )
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,6 @@ dependence gets a lexicographically negative distance (`passes.loops.interchange
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen.dialects import affine
@@ -54,6 +53,7 @@ from gpucodegen.passes.nests.loop_ranges import (
     sunk,
     with_range,
 )
+from gpucodegen.records import dataclass
 
 SUBVIEW, PARALLEL = "memref.subview", "affine.parallel"
 _KNOWN = frozenset({FOR, PARALLEL, SUBVIEW, "affine.yield", *affine.ACCESSES})

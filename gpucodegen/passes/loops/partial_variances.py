@@ -20,7 +20,6 @@ that the nests write but S[r], and only repeatable operations are between the ne
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from math import prod
 
@@ -39,6 +38,7 @@ from gpucodegen.passes.loops.selection_keys import counts_elements
 from gpucodegen.passes.nests.loop_ranges import chain_of, rebuilt
 from gpucodegen.passes.prepare.linalg_to_affine import REASSOCIABLE
 from gpucodegen.passes.vectorize.accumulations import slice_of
+from gpucodegen.records import dataclass
 
 FOR = "affine.for"
 SQUARE = "arith.mulf", "arith.subf"

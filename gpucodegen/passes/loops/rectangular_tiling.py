@@ -17,7 +17,7 @@ A tile is full where its end does not lie beyond the bounds:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import ClassVar
 
 from gpucodegen.dialects import affine
@@ -63,6 +63,7 @@ from gpucodegen.passes.nests.loop_rewriting import (
     is_outermost,
     rewrite_loops,
 )
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.proof.legality import (
     Band,
     Refusal,

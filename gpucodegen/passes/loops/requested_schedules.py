@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count, permutations
 from typing import Any, TypeVar
 
 from gpucodegen import errors
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.plan_space import Choose, Menus, fields_of, least
 from gpucodegen.tiling.machine.temporal_tiling import TimeTiles
 

@@ -13,7 +13,6 @@ with a witness.  Where isl gives no answer the order is kept, with a warning.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen import errors
@@ -35,6 +34,7 @@ from gpucodegen.passes.loops.carried_cells import holds_numbers, through_cells
 from gpucodegen.passes.nests import loop_names
 from gpucodegen.passes.nests.loop_names import FOR
 from gpucodegen.passes.nests.loop_rewriting import chosen_loops, is_outermost
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.proof.legality import Refusal
 from gpucodegen.tiling.schedule import schedule_ast as ast
 from gpucodegen.tiling.schedule.isl_ast import generate

@@ -33,7 +33,6 @@ allocation for subscripted variables", 1990).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen.dialects import affine
@@ -59,6 +58,7 @@ from gpucodegen.passes.framework.indexing import (
     replace_values,
 )
 from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.records import dataclass
 
 NUMBERS = FloatType | IntegerType | IndexType
 MOST = 4

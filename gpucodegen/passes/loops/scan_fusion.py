@@ -17,7 +17,6 @@ changes no result of it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
 
@@ -33,6 +32,7 @@ from gpucodegen.passes.framework.indexing import Index, rewrite_maps
 from gpucodegen.passes.loops.fusion import Fuser
 from gpucodegen.passes.nests.loop_names import FOR
 from gpucodegen.passes.nests.loop_rewriting import in_block_of
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.proof.legality import Refusal
 
 

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import isnan, nan
 from struct import pack, unpack
 from typing import ClassVar
@@ -48,6 +47,7 @@ from gpucodegen.passes.framework.indexing import compact, from_map
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.nests.loop_ranges import chain_of, rebuilt
 from gpucodegen.passes.vectorize.accumulations import slice_of
+from gpucodegen.records import dataclass
 
 FLOATS = frozenset({"f16", "bf16", "f32"})
 CASTS = frozenset({"arith.index_cast", "arith.trunci", "arith.extsi"})

@@ -17,7 +17,6 @@ their buffers, so that no view is made in the innermost loop.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen.dialects import affine
@@ -35,6 +34,7 @@ from gpucodegen.passes.framework.functions import (
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.loops.slices import through_views
 from gpucodegen.passes.nests.loop_names import FOR, bound_values
+from gpucodegen.records import dataclass
 
 LOADS = frozenset({"affine.load", "memref.load"})
 MOST_WORK = 16

@@ -9,7 +9,7 @@ a second loop.  Unroll-and-jam is legal iff no dependence carried by the loop wi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 from typing import ClassVar
 
@@ -45,6 +45,7 @@ from gpucodegen.passes.nests.loop_rewriting import (
     rewrite_loops,
     with_single_bounds,
 )
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.proof.legality import Refusal
 from gpucodegen.tiling.schedule.transforms import check_jam
 

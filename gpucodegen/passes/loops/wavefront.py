@@ -10,7 +10,6 @@ of time steps is unknown, a condition keeps the original loops for few steps.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -33,6 +32,7 @@ from gpucodegen.passes.loops.restructure import (
     rewrite_nests,
 )
 from gpucodegen.passes.nests import loop_names
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.plan_space import Choice, Choose, Menus
 from gpucodegen.tiling.machine.processor import Machine
 from gpucodegen.tiling.machine.temporal_tiling import TimePlan, plan_time_tiles
@@ -69,7 +69,7 @@ class Wavefront(ModulePass):
 
     def concerns(self, module: Module, found: Collection[str]) -> bool:
         """A plan that no loop can have is an error, even without loops."""
-        return bool(self.plan) or super(Wavefront, self).concerns(module, found)
+        return bool(self.plan) or ModulePass.concerns(self, module, found)
 
     def apply(self, module: Module) -> Module:
         """Tile; raises IllegalTransformation for an illegal request.

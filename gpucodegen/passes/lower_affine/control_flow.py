@@ -16,7 +16,7 @@ is the lowering where a body must stay one block.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine, scf
@@ -41,6 +41,7 @@ from gpucodegen.passes.lower_affine.expressions import (
     lower_bound,
     upper_bound,
 )
+from gpucodegen.records import dataclass
 
 Bounds = tuple[Value, AffineMap, AffineMap, int]
 """Loop variable, lower and upper map, step."""

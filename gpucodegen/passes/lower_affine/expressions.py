@@ -7,7 +7,7 @@ up, and ``a mod b = a - floor(a / b) * b``, which lies in ``[0, b)``.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from math import prod
 
@@ -32,6 +32,7 @@ from gpucodegen.ir.operation import (
 )
 from gpucodegen.ir.types import I1, INDEX, Type
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.records import dataclass
 
 _OPERATIONS = {
     "+": "arith.addi",

@@ -8,7 +8,6 @@ operations, also those outside of functions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
@@ -22,6 +21,7 @@ from gpucodegen.passes.lower_affine.expressions import (
     LOWERINGS,
     Straightener,
 )
+from gpucodegen.records import dataclass
 
 FUNCTIONS = frozenset({"func.func", "gpu.func"})
 CONTROL_FLOW = frozenset({"affine.for", "affine.if", "affine.parallel"})

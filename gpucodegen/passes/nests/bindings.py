@@ -12,7 +12,6 @@ where values that each iteration makes for itself do not count. The attribute
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
@@ -23,6 +22,7 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.nests import loop_names
 from gpucodegen.passes.nests.loop_names import Site, find_loops
 from gpucodegen.passes.nests.loop_rewriting import Replacement, rewrite_loops
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.proof.legality import Refusal
 
 BINDING = "gpucodegen.bind"

@@ -13,7 +13,6 @@ that the operations between two loops stay one nest.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from gpucodegen.dialects import affine
@@ -26,6 +25,7 @@ from gpucodegen.passes.nests import loop_names
 from gpucodegen.passes.nests.loop_names import FOR, Site, find_loops, functions, sites
 from gpucodegen.passes.nests.loop_ranges import chain_of, is_repeatable
 from gpucodegen.passes.nests.loop_rewriting import Replacement, rewrite_loops
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.proof.legality import Refusal
 from gpucodegen.tiling.schedule.transforms import distribution
 

@@ -15,7 +15,6 @@ the known ones.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine
@@ -30,6 +29,7 @@ from gpucodegen.ir.types import IndexType
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.scop import Loop, loops
 from gpucodegen.tiling.proof.legality import Refusal
 

@@ -8,7 +8,7 @@ moves scalar operations between perfectly nested loops into the innermost body.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.affine import AffineMap
@@ -18,6 +18,7 @@ from gpucodegen.ir.types import IndexType
 from gpucodegen.passes.framework.indexing import Index, as_map, from_map, with_bounds
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.nests.loop_names import FOR, bound_values
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ each, under conditions that select the effective bound at run time.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from itertools import chain
 
@@ -25,6 +25,7 @@ from gpucodegen.passes.nests.loop_names import (
     with_suffix,
 )
 from gpucodegen.passes.nests.loop_ranges import LoopRange, range_of, with_range
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
 from gpucodegen.dialects import memref
@@ -61,6 +61,7 @@ from gpucodegen.passes.outlining.kernel_operations import (
     steps_before,
     steps_behind,
 )
+from gpucodegen.records import dataclass
 
 _CALLS = CALLS | {"gcg.refuse", "gpu.launch", "gpu.launch_func"}
 HOST_ONLY = _CALLS | {"memref.dealloc"}

@@ -11,7 +11,7 @@ that dimension in chunks, and the kernel counts from the first block of its chun
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen.dialects import gcg
 from gpucodegen.dialects.gcg import TileProductNote, with_groups
@@ -47,6 +47,7 @@ from gpucodegen.ir.types import I32, INDEX, FunctionType, MemRefType, VectorType
 from gpucodegen.passes.framework.builder import Builder, IndexLike
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.outlining.kernel_operations import is_repeatable
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import GRID
 
 Chunks = Mapping[int, Value]

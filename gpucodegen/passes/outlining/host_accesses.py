@@ -8,7 +8,6 @@ accesses beside a launch are not counted.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from gpucodegen.ir.attributes import SymbolRefAttr
 from gpucodegen.ir.operation import Operation
@@ -17,6 +16,7 @@ from gpucodegen.passes.outlining.cpu_outliner import (
     has_dynamic_allocation,
     needs_host,
 )
+from gpucodegen.records import dataclass
 
 LOADS = frozenset({"affine.load", "memref.load"})
 STORES = frozenset({"affine.store", "memref.store"})

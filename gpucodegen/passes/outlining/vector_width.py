@@ -16,7 +16,6 @@ the greatest common divisor of its coefficients.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from math import gcd
 
 from gpucodegen.dialects import affine
@@ -27,6 +26,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, element_bytes, element_type
 from gpucodegen.passes.framework.indexing import ZERO, Index, from_map, substituted
 from gpucodegen.passes.outlining.gpu_launch import ASSUMPTION
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import ALLOCATED, WIDEST
 
 Definitions = Mapping[Value, Operation]

@@ -9,7 +9,6 @@ nobody knows: these stay, for a later refusal.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
@@ -23,6 +22,7 @@ from gpucodegen.ir.types import (
     VectorType,
 )
 from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.records import dataclass
 
 _VALUES = (IndexType, IntegerType, FloatType, TensorType, VectorType)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import combinations, count
 
 from gpucodegen.dialects.builtin import Module, symbol_name
@@ -28,6 +28,7 @@ from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
 from gpucodegen.passes.analysis.lifting.accesses import is_memref
 from gpucodegen.passes.analysis.lifting.aliases import Aliases, Escapes
 from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.proof.liveness import is_overwritten, values
 

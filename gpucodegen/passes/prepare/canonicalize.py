@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import ChainMap, Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen.dialects import affine, arith
 from gpucodegen.dialects.builtin import Module
@@ -38,6 +38,7 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import without_dead_code
 from gpucodegen.passes.framework.indexing import Index, from_map, rewrite_maps
 from gpucodegen.passes.prepare.tensors.placement import kept_dimensions
+from gpucodegen.records import dataclass
 
 Integer = Callable[[Value], "int | None"]
 

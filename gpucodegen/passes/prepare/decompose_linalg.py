@@ -23,7 +23,7 @@ unchanged.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 from typing import ClassVar
 
@@ -55,6 +55,7 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.prepare.linalg_nests import each, extent
+from gpucodegen.records import dataclass
 
 Scalars = Callable[[Builder, Sequence[Value]], Value]
 

@@ -10,7 +10,7 @@ function.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.func import Function, named_function
@@ -27,6 +27,7 @@ from gpucodegen.ir.operation import (
 from gpucodegen.ir.types import I1, I64, INDEX, FunctionType, Type
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.records import dataclass
 
 _CARRIERS = frozenset(
     "func.call func.call_indirect func.return arith.select affine.for affine.if"

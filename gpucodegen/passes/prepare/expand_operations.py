@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from gpucodegen.dialects import arith, memref
@@ -50,6 +50,7 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import in_functions
 from gpucodegen.passes.lower_affine.control_flow import sequential
+from gpucodegen.records import dataclass
 
 WIDEST = 64
 """Bits of the widest scalar type of processors."""

@@ -8,7 +8,7 @@ Views become views of the scalars that keep whole vectors.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine, memref
@@ -36,6 +36,7 @@ from gpucodegen.ir.operation import Block, Operation, Value, renamed, segment_co
 from gpucodegen.ir.types import I64, INDEX, FunctionType, MemRefType, VectorType
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.records import dataclass
 
 
 def scaled(b: Builder, value: Value, factor: int) -> Value:

@@ -14,13 +14,13 @@ for every operand, so they may be executed where a loop has no iteration.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation, Value, replaced
 from gpucodegen.ir.types import INDEX, IndexType, IntegerType
 from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.records import dataclass
 
 CASTS = frozenset({"arith.index_cast", "arith.index_castui"})
 TOTAL = CASTS | frozenset(

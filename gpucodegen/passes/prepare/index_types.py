@@ -13,7 +13,6 @@ Operations of the index dialect become those of arith, with the same meaning bec
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from gpucodegen.dialects import arith, scf
 from gpucodegen.dialects.builtin import Module
@@ -23,6 +22,7 @@ from gpucodegen.ir.types import I64, INDEX, IntegerType
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.lower_affine.expressions import compare
+from gpucodegen.records import dataclass
 
 SAME = {
     f"index.{name}": f"arith.{other}"

@@ -13,7 +13,7 @@ such functions stay, and the callee is mapped separately.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
@@ -41,6 +41,7 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import with_blocks
 from gpucodegen.passes.framework.indexing import Index, rewrite_maps
 from gpucodegen.passes.outlining.cpu_outliner import runs_in_kernels
+from gpucodegen.records import dataclass
 
 
 def with_roles(function: Operation) -> Operation | None:

@@ -16,7 +16,7 @@ the same bytes.  Launches and bodies that are not supported are refused with a h
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 from typing import ClassVar
 
@@ -42,6 +42,7 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.outlining.gpu_launch import SHARED
 from gpucodegen.passes.prepare.thread_identities import ThreadPlace, is_identity
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import WARP
 
 DYNAMIC = "gpu.dynamic_shared_memory"

@@ -11,7 +11,6 @@ they would have to be split at each barrier.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen import errors
@@ -35,6 +34,7 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import definitions, in_functions
 from gpucodegen.passes.prepare.inline import with_roles
+from gpucodegen.records import dataclass
 
 _LAUNCHES = frozenset({"gpu.launch", "gpu.launch_func"})
 

@@ -8,13 +8,13 @@ tile numbers first, in the order that the operation gives, then the places.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from gpucodegen.dialects import memref
 from gpucodegen.ir.operation import OPERAND_SEGMENTS, Operation, Value, single_block
 from gpucodegen.ir.types import INDEX, MemRefType, element_type
 from gpucodegen.passes.framework.builder import Body, Bound, Builder, IndexLike
 from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.records import dataclass
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ a, b and c, and d is loaded from C.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 from gpucodegen.dialects import linalg, vector
@@ -50,6 +50,7 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
 from gpucodegen.passes.prepare.tensors.gathered_elements import with_gathered_elements
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ loops of an operation whose ``gpucodegen.name`` is mm are named ``mm_d0``, ``mm_
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen import errors
@@ -28,6 +27,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map
 from gpucodegen.passes.prepare import linalg_nests
 from gpucodegen.passes.prepare.linalg_nests import PlainBuilder
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ an element that is read while undefined stays in memory.
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from gpucodegen.dialects import affine
@@ -33,6 +33,7 @@ from gpucodegen.ir.operation import (
 from gpucodegen.ir.types import MemRefType, element_type
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
+from gpucodegen.records import dataclass
 
 Cell = tuple[Value, tuple[int, ...]]
 """A buffer and constant indices."""

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import ClassVar
 
@@ -50,6 +50,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
 from gpucodegen.passes.outlining.cpu_outliner import allocated_bytes, first_to_fit
 from gpucodegen.passes.prepare.tensors.forall_to_loops import loops
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.processor import Machine
 from gpucodegen.tiling.machine.vectorization import goes_past_caches
 

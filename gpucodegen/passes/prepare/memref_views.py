@@ -21,7 +21,7 @@ known, ``gcg.from_buffer`` makes the runtime find it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from gpucodegen.dialects import memref
@@ -61,6 +61,7 @@ from gpucodegen.passes.framework.functions import (
 )
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.prepare.flatten_elements import with_columns
+from gpucodegen.records import dataclass
 
 CAST = "memref.reinterpret_cast"
 VIEWS = frozenset(

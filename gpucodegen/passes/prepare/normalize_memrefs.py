@@ -10,7 +10,7 @@ forms.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine
@@ -40,6 +40,7 @@ from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import from_map
 from gpucodegen.passes.lower_affine.expressions import results_of
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ unknown operations with only such operands stay.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.framework.registry import lookup
@@ -34,6 +33,7 @@ from gpucodegen.ir.types import (
 )
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.records import dataclass
 
 
 def carrier(ty: Type) -> Type:

@@ -13,7 +13,7 @@ other code stays as it is.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from gpucodegen.dialects import affine, arith
@@ -39,6 +39,7 @@ from gpucodegen.passes.framework.indexing import (
     substituted,
 )
 from gpucodegen.passes.prepare.tensors.placement import kept_dimensions
+from gpucodegen.records import dataclass
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import count
 from typing import ClassVar
 
@@ -48,6 +48,7 @@ from gpucodegen.passes.prepare.tensors.static_types import (
     with_kept_sizes,
     with_known_part,
 )
+from gpucodegen.records import dataclass
 
 ROUNDS = 3
 """Rounds of inference: an extent may become constant only after another one did."""
@@ -83,7 +84,7 @@ class Specialize(ModulePass, name="specialize"):
     def refusal(self, broken: errors.VerifyError) -> errors.Error:
         """An error about the caller's shapes, or about inconsistent types."""
         if isinstance(broken, _LOST):
-            return super(Specialize, self).refusal(broken)
+            return ModulePass.refusal(self, broken)
         message = broken.template.format(**broken.details)
         return errors.ShapesDisagree(broken.location, problem=message)
 
@@ -152,7 +153,7 @@ class _Renamer:
 
     def _passed(self, last: Operation, around: Operation) -> Sequence[Type] | None:
         """The types that a region yields: unchanged, or the carried ones."""
-        if around.name in _CHOICES:
+        if around.name == "scf.while":
             return [v.type for v in last.operands]
         if around.name in _LOOPS and around.results:
             return [self.values.get(v, v).type for v in around.results]
@@ -186,6 +187,8 @@ class _Renamer:
             return self._loop(op, rebuilt)
         if op.name == "scf.forall":
             rebuilt = self._carry(rebuilt)
+        if op.name in _CHOICES and op.results:
+            return self._choice(op, rebuilt)
         if not op.regions:
             return rebuilt
         regions = (self.region(region, op) for region in op.regions)
@@ -199,6 +202,32 @@ class _Renamer:
         shape = getattr(op.operands[0].type, "shape", ())
         if place is not None and place < len(shape) and shape[place] is not None:
             self.constants[op.result] = shape[place]
+
+    def _choice(self, op: Operation, rebuilt: Operation) -> Operation:
+        """Results have the extents that all regions yield, or their declared types."""
+        blocks = [b for region in op.regions for b in self.region(region).blocks]
+        given = [
+            [v.type for v in b.operations[-1].operands]
+            for b in blocks
+            if b.operations[-1].name in _YIELDS
+        ]
+        declared = (v.type for v in op.results)
+        types = [
+            _joined(ty, *column) for ty, *column in zip(declared, *given, strict=True)
+        ]
+
+        def cast(block: Block) -> Block:
+            *others, last = block.operations
+            if last.name not in _YIELDS:
+                return block
+            return replace(block, operations=(*others, *_with_types(last, types)))
+
+        made = iter(blocks)
+        regions = tuple(
+            Region(tuple(cast(next(made)) for _ in region.blocks))
+            for region in op.regions
+        )
+        return self.retyped(rebuilt, types).with_(regions=regions)
 
     def _loop(self, op: Operation, rebuilt: Operation) -> Operation:
         """A loop whose carried values have the types of their initial values.
@@ -265,10 +294,23 @@ class _Renamer:
 
 _KEPT = frozenset({"func.call", "func.call_indirect", "scf.while"})
 """Operations whose operands and results keep their types."""
-_CHOICES = frozenset(
-    {"scf.if", "affine.if", "scf.index_switch", "scf.execute_region", "scf.while"}
-)
+_CHOICES = frozenset({"scf.if", "affine.if", "scf.index_switch", "scf.execute_region"})
+_YIELDS = frozenset({"affine.yield", "scf.yield"})
 _LOOPS = frozenset({"affine.for", "scf.for"})
+
+
+def _joined(declared: Type, *given: Type) -> Type:
+    """The declared type with the extents that all given ones have."""
+    if not isinstance(declared, MemRefType | TensorType):
+        return declared
+    if given and all(ty == given[0] for ty in given):
+        return given[0]
+    shapes = [ty.shape for ty in given if isinstance(ty, MemRefType | TensorType)]
+    shape = tuple(
+        extents[0] if len(set(extents)) == 1 else old
+        for old, *extents in zip(declared.shape, *shapes, strict=True)
+    )
+    return replace(declared, shape=shape)
 
 
 def _with_types(op: Operation, types: Sequence[Type]) -> list[Operation]:

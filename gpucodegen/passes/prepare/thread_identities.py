@@ -7,12 +7,12 @@ warp.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from gpucodegen.dialects import gpu
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import INDEX
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import WARP
 
 

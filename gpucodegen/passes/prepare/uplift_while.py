@@ -17,7 +17,7 @@ value that the body yields unchanged is not carried any more.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen.dialects import arith, scf
 from gpucodegen.dialects.builtin import Module
@@ -33,6 +33,7 @@ from gpucodegen.ir.types import INDEX, IntegerType, Type
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import has_no_effect
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

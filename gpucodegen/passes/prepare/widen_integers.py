@@ -9,7 +9,7 @@ of its container, as in LLVM, and the bits beyond its width are ignored by loads
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gpucodegen import errors
 from gpucodegen.dialects.arith import bit_width, held, holds_odd
@@ -25,6 +25,7 @@ from gpucodegen.ir.operation import Block, Operation, Value, renamed
 from gpucodegen.ir.types import I1, IntegerType, Type, element_type
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.records import dataclass
 
 
 @dataclass(slots=True)

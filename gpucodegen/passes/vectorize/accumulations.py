@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from gpucodegen.dialects import affine
@@ -28,6 +28,7 @@ from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.outlining.kernel_operations import cost
 from gpucodegen.passes.vectorize.loops import EnclosingLoops, IterationRange, range_in
 from gpucodegen.passes.vectorize.recognize import LoopBody
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.processor import Machine
 from gpucodegen.tiling.proof.liveness import LoopKind, LoopVerdict
 

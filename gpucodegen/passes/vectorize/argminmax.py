@@ -15,7 +15,6 @@ order.  Carried values are recomputed at ``j*`` by the same operations.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 
 from gpucodegen.dialects import affine, arith
 from gpucodegen.ir.attributes import OpaqueAttr
@@ -34,6 +33,7 @@ from gpucodegen.passes.vectorize.reductions import (
     VectorRange,
     vector_range,
 )
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.processor import VectorUnit
 
 COMPARISONS = {"arith.cmpf": "o", "arith.cmpi": "su"}

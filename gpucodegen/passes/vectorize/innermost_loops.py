@@ -20,7 +20,6 @@ of centres, so each cell is loaded once:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 
 from gpucodegen.ir.operation import Operation, Value
@@ -44,6 +43,7 @@ from gpucodegen.passes.vectorize.recognize import (
     LoopBody,
     recognize,
 )
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.processor import VectorUnit
 from gpucodegen.tiling.machine.vectorization import (
     plan_lanes,

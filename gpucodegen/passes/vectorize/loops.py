@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import takewhile
 from math import prod
 from typing import Protocol
@@ -37,6 +37,7 @@ from gpucodegen.passes.vectorize.recognize import (
     LoopBody,
     layout_of,
 )
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.processor import Machine
 from gpucodegen.tiling.machine.vectorization import InnerLoop, goes_past_caches
 

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation, Value
@@ -57,6 +57,7 @@ from gpucodegen.passes.vectorize.recurrences import (
     used_by,
 )
 from gpucodegen.passes.vectorize.transposes import TileAccess
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.processor import Machine
 from gpucodegen.tiling.machine.vectorization import (
     OuterLoopShape,

@@ -7,7 +7,7 @@ to the next element in memory.  Values that differ between iterations are *varyi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.memref.layouts import Strided, strided_form
@@ -18,6 +18,7 @@ from gpucodegen.ir.types import IndexType, MemRefType
 from gpucodegen.passes.framework.functions import has_no_effect
 from gpucodegen.passes.framework.indexing import Index, from_map, replace_values
 from gpucodegen.passes.outlining.kernel_operations import ELEMENTWISE, lane_bits
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import (
@@ -43,6 +43,7 @@ from gpucodegen.passes.outlining.kernel_operations import lane_bits
 from gpucodegen.passes.vectorize.loops import range_of
 from gpucodegen.passes.vectorize.recognize import LoopBody
 from gpucodegen.passes.vectorize.transposes import TileAccess, tile_access
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

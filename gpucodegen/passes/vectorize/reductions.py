@@ -13,7 +13,6 @@ accumulators takes every n-th vector and does not wait for the others.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.attributes import OpaqueAttr
@@ -31,6 +30,7 @@ from gpucodegen.passes.vectorize.accumulations import (
     accumulating,
 )
 from gpucodegen.passes.vectorize.loops import IterationRange, Widened
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.processor import VectorUnit
 from gpucodegen.tiling.machine.vectorization import (
     InnerLoop,

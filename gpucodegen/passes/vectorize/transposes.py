@@ -14,7 +14,7 @@ rows share pages and cache lines:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation, Value, clone
@@ -33,6 +33,7 @@ from gpucodegen.passes.vectorize.loops import (
     range_in,
 )
 from gpucodegen.passes.vectorize.recognize import ContiguousAccess, LoopBody, layout_of
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.processor import Machine
 from gpucodegen.tiling.machine.vectorization import (
     FEWEST_TILED,

@@ -16,7 +16,7 @@ and the accumulation may be reordered.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation, Region
@@ -41,6 +41,7 @@ from gpucodegen.passes.vectorize.loops import (
 from gpucodegen.passes.vectorize.outer_loops import outer_loop
 from gpucodegen.passes.vectorize.reductions import reduction
 from gpucodegen.passes.vectorize.transposes import transposed_tiles
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.processor import Machine, VectorUnit
 
 FORMS: tuple[VectorForm, ...] = (

@@ -8,7 +8,7 @@ they must not change; a wait for reads only frees the sources.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from gpucodegen.ptx.execution.mbarriers import MBarriers
 from gpucodegen.ptx.memory import BASE
 from gpucodegen.ptx.translation.operands import Site
 from gpucodegen.ptx.types import Array, Mask, Value
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,6 @@ has addresses of its own, with the block's rank above bit 24.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NoReturn
 
 import numpy as np
@@ -15,6 +14,7 @@ from gpucodegen.ptx import faults
 from gpucodegen.ptx.execution.lanes import BatchLanes
 from gpucodegen.ptx.translation.operands import RANK, Site
 from gpucodegen.ptx.types import Array, Mask, Value
+from gpucodegen.records import dataclass
 
 
 class Clusters:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -14,6 +13,7 @@ from gpucodegen.ptx.execution.cost import READS, WRITES, Footprint
 from gpucodegen.ptx.execution.lanes import Warps
 from gpucodegen.ptx.translation.program import EntryProgram
 from gpucodegen.ptx.types import FLOATS, WARP, Array, Mask
+from gpucodegen.records import dataclass
 
 _OPERATIONS = {"fma": 2, "mad": 2, "add": 1, "sub": 1, "mul": 1, "div": 1}
 _DIRECTIONS = {"ld": (READS,), "st": (WRITES,), "cp": (READS,), "ldu": (READS,)}

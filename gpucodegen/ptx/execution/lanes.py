@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, NoReturn
 
 import numpy as np
@@ -23,6 +22,7 @@ from gpucodegen.ptx.memory import Memory
 from gpucodegen.ptx.translation.operands import place
 from gpucodegen.ptx.translation.program import EntryProgram
 from gpucodegen.ptx.types import WARP, Array, Chosen, Mask, Value
+from gpucodegen.records import dataclass
 
 _FAIR = 4096
 """Turns of groups after which another one runs."""

@@ -9,7 +9,6 @@ done, and the wait that sees its phase complete acquires it.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from gpucodegen.ptx.execution.vector_clocks import CODE
 from gpucodegen.ptx.memory import BASE, TensorMap
 from gpucodegen.ptx.translation.operands import SHARED_START, Site
 from gpucodegen.ptx.types import Array, Mask, Value
+from gpucodegen.records import dataclass
 
 _ASKING, _PATIENCE = 2, 8
 """Turns of all polling groups in which nothing moves, before copies land, or none can.

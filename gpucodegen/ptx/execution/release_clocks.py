@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -28,6 +27,7 @@ from gpucodegen.ptx.execution.vector_clocks import (
     VectorClocks,
 )
 from gpucodegen.ptx.types import WARP, Array, Mask
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from gpucodegen.ptx.entries import Instruction, members
 from gpucodegen.ptx.translation.operands import (
@@ -13,6 +12,7 @@ from gpucodegen.ptx.translation.operands import (
     Site,
     Untranslatable,
 )
+from gpucodegen.records import dataclass
 
 _LDMATRIX = re.compile(
     r"(?:ld|st)matrix\.sync\.aligned\.m8n8\.x([124])(\.trans)?(\.shared(?::cta)?)?\.b16"

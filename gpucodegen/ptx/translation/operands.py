@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -20,6 +20,7 @@ import numpy as np
 from gpucodegen.ptx.entries import Entry, Instruction, integer, real, word
 from gpucodegen.ptx.memory import BASE
 from gpucodegen.ptx.types import DTYPES, Array, Value, dtype
+from gpucodegen.records import dataclass
 
 Extents = tuple[int, int, int]
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -63,6 +63,7 @@ from gpucodegen.ptx.translation.operands import (
 )
 from gpucodegen.ptx.translation.slices import Role, Slice
 from gpucodegen.ptx.types import Array, Chosen, Mask, Value
+from gpucodegen.records import dataclass
 
 _LEAST = 4
 _STACKED = 8192

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
 from gpucodegen.ptx.entries import Entry, Instruction
@@ -24,6 +24,7 @@ from gpucodegen.ptx.translation.arithmetic_rules import (
 )
 from gpucodegen.ptx.translation.conversion_rules import CONVERSION_RULES
 from gpucodegen.ptx.translation.operands import SPACES, chosen
+from gpucodegen.records import dataclass
 
 _REGISTER = re.compile(r"%[\w$]+")
 _COMPUTE = frozenset(

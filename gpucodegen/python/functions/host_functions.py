@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 from typing import cast as cast_to
 
@@ -32,6 +31,7 @@ from gpucodegen.python.reductions import LARGEST, SUM, reduced
 from gpucodegen.python.results import is_tuple, leaves, rebuilt
 from gpucodegen.python.scalars import Scalar, known
 from gpucodegen.python.types import category, dtype_of, element, is_python
+from gpucodegen.records import dataclass
 
 Rule = Callable[..., Bound]
 

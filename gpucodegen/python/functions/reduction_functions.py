@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -38,6 +38,7 @@ from gpucodegen.python.range_checks import convert
 from gpucodegen.python.reductions import LARGEST, SMALLEST, SUM, Reduction
 from gpucodegen.python.scalars import Scalar, chosen, integers, known
 from gpucodegen.python.types import Kind, category, dtype_of, is_python
+from gpucodegen.records import dataclass
 
 Rule = Callable[..., Bound]
 F4, F8, I8 = np.dtype("f4"), np.dtype("f8"), np.dtype("i8")

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from gpucodegen import ptx
 from gpucodegen.ptx.execution.counters import Counters
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.devices.emulated_array import EmulatedArray
 from gpucodegen.runtime.devices.emulated_device import EmulatedDevice, LoadedKernel
 

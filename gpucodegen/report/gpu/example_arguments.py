@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from gpucodegen import errors
 from gpucodegen.calls.function import Function
 from gpucodegen.dialects.builtin import Module
+from gpucodegen.records import dataclass
 from gpucodegen.report.sizes import Sizes
 from gpucodegen.report.subjects import Subject, subject
 from gpucodegen.runtime.cuda.engine import CudaEngine

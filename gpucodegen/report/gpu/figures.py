@@ -11,13 +11,14 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil, prod
 
 from gpucodegen.ptx.control_flow import Loop
 from gpucodegen.ptx.entries import Instruction
 from gpucodegen.ptx.execution.cost import WRITES
 from gpucodegen.ptx.execution.counters import Counters
+from gpucodegen.records import dataclass
 from gpucodegen.report.gpu.emulated_counters import MeasuredLaunch
 from gpucodegen.report.gpu.model import Figures, KernelReport, LoopFacts
 from gpucodegen.sass.listing import ARITHMETIC

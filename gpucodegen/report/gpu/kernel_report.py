@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from gpucodegen.ptx.dataflow import Request, Setting, States, requests
 from gpucodegen.ptx.entries import Instruction
 from gpucodegen.ptx.execution.counters import Counters, Traffic
 from gpucodegen.ptx.types import align
+from gpucodegen.records import dataclass
 from gpucodegen.report.gpu.emulated_counters import MeasuredLaunch
 from gpucodegen.report.gpu.figures import Counted, figures_of
 from gpucodegen.report.gpu.limits import Situation, limit_facts

@@ -7,9 +7,9 @@ that kernels were measured to reach.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import ceil
 
+from gpucodegen.records import dataclass
 from gpucodegen.report.gpu.model import AccessRow, LaunchFacts, LimitFacts, LoopFacts
 from gpucodegen.report.wording import counted
 from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, WARP, GpuDevice

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gpucodegen.records import dataclass
 from gpucodegen.report.gpu.model import LoopFacts, MachineAccesses
 from gpucodegen.runtime.cuda.compilation import (
     Cubin,

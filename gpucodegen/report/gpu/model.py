@@ -7,8 +7,10 @@ part of it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
+
+from gpucodegen.records import dataclass
 
 if TYPE_CHECKING:
     from gpucodegen.compiling.stored_tunings import Stored

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from gpucodegen import errors
@@ -20,6 +20,7 @@ from gpucodegen.ir.locations import file_location
 from gpucodegen.options import Options
 from gpucodegen.program import Program
 from gpucodegen.ptx.memory import BASE
+from gpucodegen.records import dataclass
 from gpucodegen.report import NOTHING
 from gpucodegen.report.calls import Call
 from gpucodegen.report.gpu import html_page, text

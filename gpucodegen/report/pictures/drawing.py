@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from gpucodegen import errors
 from gpucodegen.ir.locations import file_location
+from gpucodegen.records import dataclass
 from gpucodegen.report import PICTURES
 from gpucodegen.report.access_facts import nest_tree
 from gpucodegen.report.kernels import MappedKernel

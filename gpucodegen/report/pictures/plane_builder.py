@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from gpucodegen.records import dataclass
 from gpucodegen.report.pictures.planes import Arrow, Plane, Point, tile_loops
 from gpucodegen.report.schedule_tree import effects
 from gpucodegen.report.sizes import Sizes

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
+from gpucodegen.records import dataclass
 from gpucodegen.report.subjects import Nest
 from gpucodegen.tiling.model.points import Tuple
 from gpucodegen.tiling.model.scop import Loop

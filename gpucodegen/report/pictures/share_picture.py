@@ -7,8 +7,8 @@ mapped kernel.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from gpucodegen.records import dataclass
 from gpucodegen.report.kernels import Box, MappedKernel, WorkShare, length
 from gpucodegen.report.pictures import svg
 from gpucodegen.report.pictures.svg import Element, LegendEntry, Place, legend

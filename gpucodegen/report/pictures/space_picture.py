@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import hypot
 
+from gpucodegen.records import dataclass
 from gpucodegen.report.pictures import svg
 from gpucodegen.report.pictures.planes import Arrow, Plane, Point
 from gpucodegen.report.pictures.svg import Element, LegendEntry, Place, legend

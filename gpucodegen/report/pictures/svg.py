@@ -10,8 +10,9 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from xml.etree import ElementTree as ET
+
+from gpucodegen.records import dataclass
 
 Element = ET.Element
 Place = tuple[float, float]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from gpucodegen.records import dataclass
 from gpucodegen.report.pictures import svg
 from gpucodegen.report.pictures.svg import Element
 from gpucodegen.report.schedule_tree import SEPARATOR, NodeKind, Tree

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from importlib.util import find_spec
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
 from gpucodegen import errors
+from gpucodegen.records import dataclass
 from gpucodegen.report import plots
 from gpucodegen.report.pictures.svg import Element
 from gpucodegen.report.plots import KINDS

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpucodegen.api import compile as compile_text
+from gpucodegen.records import dataclass
 from gpucodegen.report.plots.trial_points import is_default
 from gpucodegen.runtime.processor import cpu
 

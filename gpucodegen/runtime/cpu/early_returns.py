@@ -19,7 +19,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from gpucodegen.records import dataclass
 
 _ALLOCATORS = ("heap", "heap_dynamic")
 Live = Mapping[str, str]

@@ -13,7 +13,7 @@ import ctypes
 import math
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache, partial
 from sys import getrefcount
 from threading import Lock
@@ -23,6 +23,7 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import row_major
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.host.buffers import CPU, Buffer
 from gpucodegen.runtime.host.engines import (
     Flags,

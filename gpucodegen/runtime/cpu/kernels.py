@@ -20,12 +20,13 @@ import ctypes
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import ModuleType
 from typing import Any
 
 from gpucodegen.debugging.levels import tell
 from gpucodegen.debugging.spans import span
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.cpu import pool
 from gpucodegen.runtime.cpu.early_returns import free_at_returns
 from gpucodegen.runtime.host import generated_code

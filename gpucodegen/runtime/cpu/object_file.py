@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ctypes
 import ctypes.util
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import element
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.cpu import kernels
 from gpucodegen.runtime.host.spec import KernelSpec, Param
 from gpucodegen.runtime.storage import machine_code

@@ -15,7 +15,6 @@ import shutil
 import struct
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
@@ -24,6 +23,7 @@ from typing import Any
 from gpucodegen import errors
 from gpucodegen.debugging.levels import tell
 from gpucodegen.debugging.spans import span
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.host import generated_code
 from gpucodegen.runtime.host.spec import KernelSpec
 from gpucodegen.runtime.storage.cache import Store, digest, package_digest

@@ -13,7 +13,7 @@ import ctypes
 import ctypes.util
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from operator import itemgetter
 from typing import Any
 
@@ -21,6 +21,7 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import row_major
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.cuda.kernel_launch import CudaKernel, Recording
 from gpucodegen.runtime.devices import choice
 from gpucodegen.runtime.devices.protocol import MAP_WORDS, Device, TensorForm

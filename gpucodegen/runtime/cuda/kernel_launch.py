@@ -13,7 +13,6 @@ import ctypes
 import struct
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import partial
 from itertools import chain
 from math import prod
@@ -25,6 +24,7 @@ import numpy as np
 from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.ir.number_formats import MAX_OFFSET, MOST_THREADS
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.cuda.compilation import (
     Capability,
     compile_ptx,

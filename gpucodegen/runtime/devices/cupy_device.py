@@ -11,7 +11,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from math import prod
 from typing import Any
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from gpucodegen import errors
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.devices.protocol import (
     MAP_WORDS,
     MOST_MAPS,

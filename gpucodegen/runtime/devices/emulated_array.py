@@ -9,7 +9,6 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from math import prod
 from typing import Any, NamedTuple
 
@@ -17,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpucodegen.intrinsics.framework.elements import row_major
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.devices.protocol import Device, Shape
 
 

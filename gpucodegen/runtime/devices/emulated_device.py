@@ -11,7 +11,7 @@ import os
 import threading
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from math import prod
 from types import ModuleType
@@ -22,6 +22,7 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import row_major
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.devices.emulated_array import (
     Allocation,
     DevicePointer,

@@ -9,7 +9,6 @@ vector clock: how many operations of every stream precede its next one.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from threading import local
 from typing import Any, NamedTuple, Self
 from weakref import WeakValueDictionary
@@ -18,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gpucodegen import errors
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.devices.protocol import stream_pointer
 
 Clock = dict[int, int]

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from typing import Any
 
 from gpucodegen import errors
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.devices import choice
 from gpucodegen.runtime.processor import cores, cpu, quota
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from gpucodegen import errors
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import GRID, STATIC_SHARED, most_shared
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import operator
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpucodegen.ir.number_formats import NARROW, of_bits, to_bits
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import ALLOCATED
 
 if TYPE_CHECKING:

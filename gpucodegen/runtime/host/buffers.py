@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ import numpy as np
 from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import element, row_major
 from gpucodegen.ir.number_formats import NARROW, SMALL
+from gpucodegen.records import dataclass
 
 CPU, GPU = "the CPU", "the GPU"
 

@@ -6,7 +6,7 @@ One `HostApi` serves one compiled program.  Its memory is that of its engine.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import Any
 
@@ -17,6 +17,7 @@ from gpucodegen.intrinsics.framework.elements import TAG_WORDS
 from gpucodegen.ir.locations import UNKNOWN, FileLoc, Location
 from gpucodegen.library.prints import RoutineCall
 from gpucodegen.library.routines import routine
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.cpu.arithmetic import carried, stored
 from gpucodegen.runtime.host.buffers import Buffer
 from gpucodegen.runtime.host.engines import Engine, Maker, storage

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Any, Protocol
 
 import numpy as np
 
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.cpu import arithmetic
 from gpucodegen.runtime.host import generated_code
 from gpucodegen.runtime.host.engines import Engine

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.intrinsics.framework.elements import row_major
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.host.buffers import Buffer, Expected, check_strides
 from gpucodegen.runtime.host.engines import Engine, Shape
 

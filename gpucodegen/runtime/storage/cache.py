@@ -13,13 +13,13 @@ import hashlib
 import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeVar
 
 from gpucodegen import errors
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.storage.private import Folder, Untrusted, folder
 
 _T = TypeVar("_T")

@@ -13,10 +13,10 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, suppress
-from dataclasses import dataclass
 from threading import Lock
 
 from gpucodegen import errors
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.storage.private import NEW, Folder
 
 VARIABLE = "GPUCODEGEN_CACHE_SIZE"

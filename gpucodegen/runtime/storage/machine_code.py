@@ -16,13 +16,13 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from gpucodegen.records import dataclass
 from gpucodegen.runtime.storage import cache as disk
 
 C_LIBRARY = "ucrtbase" if sys.platform == "win32" else None

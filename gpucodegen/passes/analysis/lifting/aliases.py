@@ -21,7 +21,7 @@ kernel gets a view of it; two maps of different memory are told apart all the sa
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 
 from gpucodegen.dialects.builtin import symbol_name
@@ -37,6 +37,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, UnrankedMemRefType
 from gpucodegen.passes.analysis.lifting.accesses import is_memref
 from gpucodegen.passes.analysis.lifting.index_values import NAMED, VIEWS
+from gpucodegen.records import dataclass
 
 Origins = Mapping[Value, frozenset[Value]]
 

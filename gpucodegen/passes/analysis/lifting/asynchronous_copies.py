@@ -16,7 +16,7 @@ out.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from gpucodegen.dialects.arith import predicate
@@ -41,6 +41,7 @@ from gpucodegen.passes.analysis.lifting.accesses import (
 )
 from gpucodegen.passes.analysis.lifting.aliases import Described
 from gpucodegen.passes.analysis.lifting.environment import Environment, Text, map_texts
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl import always_holds
 from gpucodegen.tiling.model.scop import (
     Access,

@@ -10,7 +10,7 @@ and functions too large to lift touch all elements of the buffers they are given
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpucodegen.dialects.func import Function, named_function
 from gpucodegen.dialects.shared.effects import Effect, declared, is_number
@@ -32,6 +32,7 @@ from gpucodegen.passes.analysis.lifting.environment import (
     map_texts,
 )
 from gpucodegen.passes.analysis.lifting.module_context import LiftingWalk
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.scop import Access, AccessKind
 from gpucodegen.tiling.model.summaries import summary
 

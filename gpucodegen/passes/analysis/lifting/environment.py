@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain, islice
 from math import prod
 
@@ -34,6 +34,7 @@ from gpucodegen.ir.types import (
     UnrankedMemRefType,
     element_type,
 )
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl import always_holds
 from gpucodegen.tiling.model.scop import RESERVED, Access, AccessKind, Array
 

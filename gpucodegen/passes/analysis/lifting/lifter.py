@@ -10,7 +10,7 @@ over-approximated as `gpucodegen.tiling.model.scop` describes, never left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.gpu.collectives import COLLECTIVES, collective_of
@@ -39,6 +39,7 @@ from gpucodegen.passes.analysis.lifting.reductions import (
     memory_reduction,
 )
 from gpucodegen.passes.analysis.lifting.structure import gpu_launch, within_grid
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.scop import (
     Access,
     Barrier,

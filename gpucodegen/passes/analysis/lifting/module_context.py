@@ -18,7 +18,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module, symbol_name
@@ -33,6 +33,7 @@ from gpucodegen.passes.analysis.lifting.aliases import (
 )
 from gpucodegen.passes.analysis.lifting.environment import Environment
 from gpucodegen.passes.analysis.lifting.reductions import Combination, Combinations
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.scop import (
     Access,
     AccessKind,

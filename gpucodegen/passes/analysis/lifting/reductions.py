@@ -9,13 +9,14 @@ dependences between updates of one cell.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gpucodegen.dialects import affine, arith
 from gpucodegen.dialects.shared.combiners import COMBINERS
 from gpucodegen.ir.operation import Operation, Value, renamed
 from gpucodegen.ir.types import IndexType, IntegerType
 from gpucodegen.passes.framework.functions import is_pure
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.scop import Access, Reduction
 
 STORES = {"affine.load": "affine.store", "memref.load": "memref.store"}

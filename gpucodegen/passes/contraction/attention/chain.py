@@ -19,7 +19,6 @@ where the text rounds them afterwards; the relative error is the same.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from math import e, inf, log2, prod
 
 from gpucodegen.dialects import linalg
@@ -42,6 +41,7 @@ from gpucodegen.passes.contraction.attention.elements import (
     is_structured,
 )
 from gpucodegen.passes.framework.functions import has_no_effect
+from gpucodegen.records import dataclass
 
 SCORE = Element(Value(F32, "score"), ())
 """Stands for an element of S in an expression."""

@@ -10,7 +10,7 @@ sums or maxima along an axis (`Reduced`), whose terms are expressions again
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen.dialects import arith, linalg
 from gpucodegen.dialects.gcg import alias_groups
@@ -19,6 +19,7 @@ from gpucodegen.ir.affine import AffineExpr, Const, Dim, substitute
 from gpucodegen.ir.attributes import Attribute, IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I1, I32, INDEX, IntegerType, MemRefType, Type
+from gpucodegen.records import dataclass
 
 Place = tuple[AffineExpr, ...]
 

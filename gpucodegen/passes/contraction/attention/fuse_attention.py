@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from gpucodegen.dialects import linalg
@@ -19,6 +18,7 @@ from gpucodegen.passes.contraction.attention.elements import Buffers, is_structu
 from gpucodegen.passes.contraction.attention.kernel import launch
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import definitions, in_functions
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.attention_plan import attention_plan
 from gpucodegen.tiling.machine.gpu.devices import GRID
 from gpucodegen.tiling.machine.gpu.product_plan import planned_for

@@ -20,7 +20,7 @@ the last row and are not stored.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from math import inf
 
@@ -64,6 +64,7 @@ from gpucodegen.passes.contraction.attention.elements import (
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.outlining.gpu_launch import SHARED
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.attention_plan import PIECE, AttentionPlan
 from gpucodegen.tiling.machine.gpu.devices import WARP
 

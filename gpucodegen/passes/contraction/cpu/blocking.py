@@ -9,7 +9,6 @@ from the sizes of the kernel's plan.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TypeAlias
 
@@ -20,6 +19,7 @@ from gpucodegen.passes.contraction.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index
 from gpucodegen.passes.framework.nests import Axis
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.product_problem import Candidate, OuterPanels, Tiling
 
 

@@ -15,7 +15,7 @@ pixels of a tile use are loaded once.  The summation order of each element is ke
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import product
 from math import prod
 
@@ -30,6 +30,7 @@ from gpucodegen.passes.contraction.windows import WIDEST_STEP, slides
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, as_map
 from gpucodegen.passes.framework.nests import Axis
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.convolution_kernels import (
     Window,
     pixels_of_a_tile,

@@ -15,7 +15,7 @@ prefers the longer of rows and columns as the high side.  Sums are reassociated.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from gpucodegen.ir.operation import Operation, Value
@@ -39,6 +39,7 @@ from gpucodegen.passes.contraction.recognize import Contraction, Tile
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.product_problem import DotProducts
 from gpucodegen.tiling.machine.register_tiles import split_evenly
 

@@ -18,7 +18,7 @@ Remainders at either end are smaller rectangles.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Protocol
 
 from gpucodegen.ir.operation import Value
@@ -35,6 +35,7 @@ from gpucodegen.passes.contraction.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index
 from gpucodegen.passes.framework.nests import Axis
+from gpucodegen.records import dataclass
 
 
 def is_transposed(contraction: Contraction, steps: Range, lanes: LaneAxis) -> bool:

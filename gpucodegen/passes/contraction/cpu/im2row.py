@@ -17,7 +17,7 @@ them like matrix columns, and no pixel is repeated for each h as it is in im2col
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpucodegen.dialects.arith import element_bits
 from gpucodegen.ir.operation import Value
@@ -41,6 +41,7 @@ from gpucodegen.passes.contraction.windows import Image, slides
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index
 from gpucodegen.passes.framework.nests import Axis
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.convolution_kernels import LINES_PAY
 from gpucodegen.tiling.machine.processor import MEMORY
 

@@ -18,7 +18,7 @@ vector registers partly empty.  Fused operations stay with the second loop.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import TypeAlias
 
@@ -49,6 +49,7 @@ from gpucodegen.passes.contraction.recognize import (
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.nests.distribution import distribute
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.processor import FEWEST_LANES
 
 Lower: TypeAlias = Callable[[Contraction], Sequence[Operation]]

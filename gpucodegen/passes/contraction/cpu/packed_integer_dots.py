@@ -26,7 +26,7 @@ time. Otherwise lines of the array are combined by shifts:
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from gpucodegen.dialects.gcg import Parts
@@ -46,6 +46,7 @@ from gpucodegen.passes.contraction.recognize import Contraction, Pointwise, Step
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.dot_kernels import (
     WORD,
     PackedDots,

@@ -29,7 +29,7 @@ Accumulator splitting (requires reassociation) breaks the dependence between ste
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from gpucodegen.dialects.arith import element_bits
@@ -54,6 +54,7 @@ from gpucodegen.passes.contraction.recognize import Tile
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index, replace_values
 from gpucodegen.passes.framework.nests import Axis
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.processor import MEMORY
 from gpucodegen.tiling.machine.product_problem import InPlace, Stripes
 

@@ -12,7 +12,7 @@ Fused prologues and epilogues stay with the last nest.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from gpucodegen.ir.operation import Operation, Value
@@ -23,6 +23,7 @@ from gpucodegen.passes.contraction.recognize import Contraction, Pointwise, Tile
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, replace_values
 from gpucodegen.passes.framework.nests import Axis
+from gpucodegen.records import dataclass
 
 Lower: TypeAlias = Callable[[Contraction], Sequence[Operation]]
 """Lowers one of the partial contractions."""

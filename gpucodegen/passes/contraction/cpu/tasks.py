@@ -35,7 +35,7 @@ small tiles split their accumulators.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.contraction.cpu.blocking import (
@@ -73,6 +73,7 @@ from gpucodegen.passes.contraction.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.product_problem import (
     Candidate,
     Im2Row,

@@ -16,7 +16,7 @@ multiply-adds.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
 from gpucodegen.ir.operation import Operation, Value
@@ -34,6 +34,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index, divided
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.outlining.gpu_launch import thread_index
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.product_tiles import Candidate
 from gpucodegen.tiling.machine.gpu.product_work import blocks_of, tile_of
 

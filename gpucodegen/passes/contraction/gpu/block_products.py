@@ -33,7 +33,7 @@ and the same with x and y exchanged.  Elsewhere C is updated in each iteration.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gpucodegen.dialects import affine
 from gpucodegen.ir.locations import file_location
@@ -79,6 +79,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index, compact, from_map
 from gpucodegen.passes.framework.nests import Axis, inner_operations
 from gpucodegen.passes.outlining.gpu_launch import SHARED
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import WARP, WIDEST
 from gpucodegen.tiling.machine.gpu.fragments import COLUMNS, ROWS, terms_of
 from gpucodegen.tiling.machine.gpu.product_tiles import LaneMap, SharedTiles, WarpTiles

@@ -33,7 +33,7 @@ stage indices and loop ends are constants; the remaining K tiles follow one by o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise, zip_longest
 from math import gcd
 
@@ -77,6 +77,7 @@ from gpucodegen.passes.framework.indexing import ZERO, Index
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.outlining.gpu_launch import KernelBody, thread_index
 from gpucodegen.passes.outlining.vector_width import Definitions
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import WIDEST
 from gpucodegen.tiling.machine.gpu.product_tiles import (
     STAGED,

@@ -10,7 +10,6 @@ axes for each K tile, `SharedLayout` the place of elements in shared memory.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import gcd
 from typing import Protocol
 
@@ -33,6 +32,7 @@ from gpucodegen.passes.framework.indexing import ZERO, Index, divided
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.outlining.gpu_launch import SHARED
 from gpucodegen.passes.outlining.vector_width import Definitions, vector_width
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.product_tiles import steps_of
 from gpucodegen.tiling.machine.gpu.shared_copies import TileCopy
 

@@ -24,7 +24,7 @@ of `SPAN` bytes whose 16-byte pieces are permuted (swizzled).
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpucodegen.dialects.memref.layouts import strided_form
 from gpucodegen.ir.operation import Value
@@ -48,6 +48,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.outlining.vector_width import Definitions
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import WIDEST
 from gpucodegen.tiling.machine.gpu.fragments import ROWS
 from gpucodegen.tiling.machine.gpu.product_tiles import SPAN, rectangle

@@ -26,7 +26,7 @@ with the fused epilogue, until all rows are stored.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 from gpucodegen.ir.attributes import (
@@ -61,6 +61,7 @@ from gpucodegen.passes.contraction.recognize import Contraction
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index
 from gpucodegen.passes.outlining.gpu_launch import SHARED
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import WARP, multiplies_octets
 from gpucodegen.tiling.machine.gpu.fragments import COLUMNS, ROWS, slice_shape, terms_of
 from gpucodegen.tiling.machine.gpu.product_tiles import WarpTiles

@@ -9,7 +9,6 @@ pieces: the columns of a quad that are contiguous in one row.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 from gpucodegen.dialects.gcg import Parts
@@ -33,6 +32,7 @@ from gpucodegen.passes.contraction.gpu.staging import SharedLayout, Terms, Tiles
 from gpucodegen.passes.contraction.recognize import Contraction, Tile
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, replace_values
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.product_tiles import Candidate, LaneMap, Side
 
 UNROLLED = 290

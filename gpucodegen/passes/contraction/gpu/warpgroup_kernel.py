@@ -33,7 +33,6 @@ all tiles of a block are counted through, so the ring continues from tile to til
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import gcd
 
 from gpucodegen.ir.attributes import (
@@ -91,6 +90,7 @@ from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.passes.outlining.gpu_launch import SHARED, KernelBody, thread_index
 from gpucodegen.passes.outlining.vector_width import Definitions
 from gpucodegen.passes.prepare.flatten_elements import with_columns
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import WARP, WARPGROUP, WIDEST
 from gpucodegen.tiling.machine.gpu.product_tiles import (
     SPAN,

@@ -20,7 +20,6 @@ ahead, those of the first slice before the products.  The producer warps take no
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 from gpucodegen.ir.attributes import (
@@ -39,6 +38,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index, divided
 from gpucodegen.passes.outlining.gpu_launch import SHARED
 from gpucodegen.passes.prepare.flatten_elements import with_columns
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import WARP, WARPGROUP, WIDEST
 from gpucodegen.tiling.machine.gpu.fragments import COLUMNS, ROWS, gap_of
 from gpucodegen.tiling.machine.gpu.product_tiles import (

@@ -15,7 +15,7 @@ product's sums in registers.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 from typing import Protocol
 
@@ -37,6 +37,7 @@ from gpucodegen.passes.framework.indexing import Index, compact, from_map
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.blocks.row_distribution import LaneGroup
 from gpucodegen.passes.gpu.nest_mapping import LOOPS
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.proof.dependences import Dependence
 from gpucodegen.tiling.proof.legality import stays_within
 

@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
 from gpucodegen.dialects import affine, arith
@@ -39,6 +39,7 @@ from gpucodegen.passes.framework.functions import has_no_effect, is_pure
 from gpucodegen.passes.framework.indexing import Index, compact, from_map, substituted
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.outlining.vector_width import address_of, vector_width
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.thread_groups import DIMENSIONS, split
 
 

@@ -22,7 +22,7 @@ Argmin and argmax, as in `gpucodegen.passes.vectorize.argminmax` with members fo
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gpucodegen.dialects import affine, arith
 from gpucodegen.dialects.shared.combiners import COMBINERS, Combiner
@@ -55,6 +55,7 @@ from gpucodegen.passes.vectorize.accumulations import (
     slice_of,
 )
 from gpucodegen.passes.vectorize.argminmax import ArgMinMax, argminmax_of, repeat
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

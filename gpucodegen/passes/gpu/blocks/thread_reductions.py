@@ -22,7 +22,6 @@ short for all members: then the iterations of all loops are distributed as one r
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from gpucodegen.dialects import affine
@@ -47,6 +46,7 @@ from gpucodegen.passes.vectorize.accumulations import (
     Order,
     carried_totals,
 )
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import WARP
 
 

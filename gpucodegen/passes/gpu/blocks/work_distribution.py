@@ -9,7 +9,7 @@ anywhere: each thread strides over its iterations.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from math import prod
 
@@ -49,6 +49,7 @@ from gpucodegen.passes.gpu.blocks.scans import (
 from gpucodegen.passes.gpu.blocks.thread_reductions import reduce, reduction_of
 from gpucodegen.passes.gpu.nest_mapping import MappedLoop, mapped_loops
 from gpucodegen.passes.vectorize.accumulations import Order
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import WARP
 from gpucodegen.tiling.machine.gpu.thread_groups import side_by_side
 from gpucodegen.tiling.proof.dependences import Dependence

@@ -8,7 +8,7 @@ unchanged.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
@@ -36,6 +36,7 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
     refusal,
     scalar,
 )
+from gpucodegen.records import dataclass
 
 
 def while_(b: Builder, op: Operation) -> Sequence[Value]:

@@ -7,7 +7,6 @@ kind of number, and conversions between element types.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gpucodegen.dialects.arith import CMPF_PREDICATES, CMPI_PREDICATES, bit_width
 from gpucodegen.dialects.framework.declare import with_element
@@ -26,6 +25,7 @@ from gpucodegen.ir.types import (
 )
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.prepare.stablehlo.forms import chosen, mapped, splat
+from gpucodegen.records import dataclass
 
 FLOAT, SIGNED, UNSIGNED, TRUTH, COMPLEX = range(5)
 

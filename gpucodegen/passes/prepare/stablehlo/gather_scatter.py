@@ -6,7 +6,6 @@ Scatter combines elements one after the other.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from gpucodegen.dialects.linalg.named_definitions import numbers
 from gpucodegen.dialects.memref import DYNAMIC_MARK
@@ -44,6 +43,7 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
 )
 from gpucodegen.passes.prepare.stablehlo.movement import part_of
 from gpucodegen.passes.prepare.stablehlo.reductions import inlined
+from gpucodegen.records import dataclass
 
 
 def place_of(b: Builder, value: Value) -> Value:

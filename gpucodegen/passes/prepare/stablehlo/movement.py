@@ -7,7 +7,6 @@ that reads its operand through an index map.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from gpucodegen.dialects.linalg.named_definitions import numbers
@@ -33,6 +32,7 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
     shape_of,
     tensor,
 )
+from gpucodegen.records import dataclass
 
 
 def constant(b: Builder, op: Operation) -> Sequence[Value]:

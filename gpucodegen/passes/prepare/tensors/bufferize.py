@@ -8,7 +8,6 @@ that do not leave the function are deallocated.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module, symbol_name
@@ -32,6 +31,7 @@ from gpucodegen.passes.prepare.tensors.placement import (
     buffer_type,
 )
 from gpucodegen.passes.prepare.tensors.rewriter import TENSORS, Rewriter, Rule
+from gpucodegen.records import dataclass
 
 RULES: Mapping[str, Rule] = {
     "arith.constant": structured_rules.constant,

@@ -22,7 +22,7 @@ view of it,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen.dialects import linalg
 from gpucodegen.dialects.framework.definition import Trait
@@ -34,6 +34,7 @@ from gpucodegen.ir.types import MemRefType, TensorType
 from gpucodegen.passes.analysis.lifting.aliases import Aliases
 from gpucodegen.passes.analysis.lifting.index_values import VIEWS
 from gpucodegen.passes.prepare.tensors.placement import Buffer, Part
+from gpucodegen.records import dataclass
 
 BRANCHES = frozenset(
     {"scf.if", "affine.if", "scf.index_switch", "scf.execute_region", "func.func"}

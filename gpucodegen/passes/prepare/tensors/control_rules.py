@@ -12,7 +12,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from gpucodegen.ir.operation import (
     OPERAND_SEGMENTS,
@@ -39,6 +38,7 @@ from gpucodegen.passes.prepare.tensors.rewriter import (
     refusal,
 )
 from gpucodegen.passes.prepare.tensors.shape_rules import put
+from gpucodegen.records import dataclass
 
 
 def call(r: Rewriter, b: Builder, op: Operation) -> None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 from gpucodegen.dialects.arith import permits
@@ -32,6 +31,7 @@ from gpucodegen.ir.operation import (
 from gpucodegen.ir.types import INDEX
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.records import dataclass
 
 _Part = tuple[tuple[Mixed, ...], ...]
 _INSERTION = "tensor.parallel_insert_slice"

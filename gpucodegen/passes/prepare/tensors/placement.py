@@ -8,7 +8,7 @@ types of tensors and the ``memref.global`` operations of constants.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 
 from gpucodegen import errors
@@ -44,6 +44,7 @@ from gpucodegen.ir.types import (
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.prepare.flatten_elements import with_columns
+from gpucodegen.records import dataclass
 
 
 def kept_dimensions(sizes: tuple[Mixed, ...], shape: Shape) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ or a dimension of another tensor.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from gpucodegen import errors
 from gpucodegen.dialects import linalg
@@ -43,6 +43,7 @@ from gpucodegen.passes.prepare.tensors.placement import (
     extent,
     kept_dimensions,
 )
+from gpucodegen.records import dataclass
 
 Origin = int | Value | tuple[Value, int]
 CARRYING = frozenset({"scf.for", "affine.for", "scf.forall"})

@@ -16,7 +16,7 @@ removing values from all candidates (Kildall, POPL 1973).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 from math import isnan
 from typing import ClassVar
@@ -44,6 +44,7 @@ from gpucodegen.passes.framework.functions import (
     in_functions,
     without_dead_code,
 )
+from gpucodegen.records import dataclass
 
 _DIALECTS = frozenset({"arith", "math", "complex", "index"})
 _FROM_ELEMENTS, _EXTRACT = "tensor.from_elements", "tensor.extract"

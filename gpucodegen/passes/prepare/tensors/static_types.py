@@ -144,12 +144,20 @@ _SHAPES: Mapping[str, Callable[[Operation, Constants], Shape | None]] = {
 
 
 SLICES = frozenset(
-    {"tensor.extract_slice", "tensor.insert_slice", "tensor.parallel_insert_slice"}
+    {
+        "memref.subview",
+        "tensor.extract_slice",
+        "tensor.insert_slice",
+        "tensor.parallel_insert_slice",
+    }
 )
 
 
 def with_known_part(op: Operation, constants: Constants) -> Operation:
-    """A slice with numbers in place of the values that are constants."""
+    """A slice with numbers in place of the values that are constants.
+
+    A subview that drops dimensions stays where numbers would make it drop others.
+    """
     if op.name not in SLICES:
         return op
     view = Slice(op)
@@ -157,8 +165,13 @@ def with_known_part(op: Operation, constants: Constants) -> Operation:
         [entry if (n := _number(constants, entry)) is None else n for entry in entries]
         for entries in (view.offsets, view.sizes, view.strides)
     ]
-    count = 1 if op.name == "tensor.extract_slice" else 2
-    return with_entries(op, columns, count)
+    count = 2 if "insert" in op.name else 1
+    known = with_entries(op, columns, count)
+    if op.name != "memref.subview":
+        return known
+    shape = shape_of(op.result.type)
+    kept = kept_dimensions(view.sizes, shape)
+    return known if kept_dimensions(Slice(known).sizes, shape) == kept else op
 
 
 def put_in(op: Operation) -> Sequence[Type]:
@@ -201,15 +214,13 @@ def _subview_type(op: Operation, form: Strided) -> MemRefType | None:
     part, old = Slice(op), op.result.type
     if not isinstance(old, MemRefType):
         return None
-    sliced = sliced_form(form, part)
-    extents, strides = list(old.shape), list[int | None]()
-    for size, stride in zip(static(part.sizes), sliced.strides, strict=True):
-        if extents and extents[0] == size:
-            extents.pop(0)
-            strides.append(stride)
-    if extents:
+    sliced, sizes = sliced_form(form, part), static(part.sizes)
+    kept = kept_dimensions(part.sizes, old.shape)
+    shape = tuple(sizes[d] for d in kept)
+    if any(a not in (b, None) for a, b in zip(old.shape, shape, strict=True)):
         return None
-    return with_strides(old, old.shape, Strided(sliced.offset, tuple(strides)))
+    strides = tuple(sliced.strides[d] for d in kept)
+    return with_strides(old, shape, Strided(sliced.offset, strides))
 
 
 def _same(op: Operation, form: Strided) -> MemRefType | None:

@@ -7,7 +7,7 @@ every TOSA version.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.framework.declare import with_element
@@ -39,6 +39,7 @@ from gpucodegen.passes.prepare.stablehlo.forms import (
 )
 from gpucodegen.passes.prepare.stablehlo.movement import reshaped
 from gpucodegen.passes.prepare.tosa import elementwise, shapes, windows
+from gpucodegen.records import dataclass
 
 _NAN = {"nan_mode": words("PROPAGATE", "IGNORE")}
 _ZEROS: dict[str, Accepts] = dict.fromkeys(

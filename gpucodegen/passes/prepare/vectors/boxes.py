@@ -6,7 +6,7 @@ Loops, branches, calls and functions that carry vectors carry these buffers inst
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen import errors
 from gpucodegen.dialects.func import Function
@@ -34,6 +34,7 @@ from gpucodegen.ir.types import (
 )
 from gpucodegen.passes.framework.builder import Builder, IndexLike
 from gpucodegen.passes.prepare.outside_calls import carrier
+from gpucodegen.records import dataclass
 
 Place = Sequence[IndexLike]
 """Indices of an element."""

@@ -9,7 +9,6 @@ left in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from gpucodegen.dialects import vector
 from gpucodegen.dialects.builtin import Module
@@ -28,6 +27,7 @@ from gpucodegen.passes.outlining.kernel_operations import is_repeatable
 from gpucodegen.passes.prepare.flatten_elements import FlattenElements
 from gpucodegen.passes.prepare.vectors import bit_casts, boxes, movement, products
 from gpucodegen.passes.prepare.vectors.boxes import Boxes, Handler, is_vector, shape_of
+from gpucodegen.records import dataclass
 
 
 def needs_buffers(function: Operation) -> bool:
