@@ -269,6 +269,7 @@ class FusionGroups:
 
     ``uses`` counts the uses of each value in the function. ``lower``: operations for a
     contraction, if its fused operations fit.  ``context``: operations before the block.
+    ``strided``: kernels may store elements that are not side by side.
     """
 
     members: Sequence[FusionMember]
@@ -278,6 +279,7 @@ class FusionGroups:
     surroundings: Surroundings = field(default_factory=Surroundings)
     mapped: Mapped = field(default_factory=Mapped)
     dead: set[Value] = field(default_factory=set[Value])
+    strided: bool = False
 
     def all_mapped(self) -> list[Operation]:
         """The operations that replace the members."""
@@ -305,7 +307,8 @@ class FusionGroups:
             return 0
         operations = [p.op for p in self.members]
         group = EpilogueGroup.of(
-            member.op, member.contraction, self._before(at), self.surroundings
+            *(member.op, member.contraction, self._before(at), self.surroundings),
+            strided=self.strided,
         )
         if self.mapped.nest is not None:
             group = group.led_by(self.mapped.nest)

@@ -208,7 +208,8 @@ class GpuMapper:
             before += (op, *others)
         members += self._closed(run, ())
         return FusionGroups(
-            members, self._contracted, self._uses, context, self.surroundings
+            *(members, self._contracted, self._uses, context, self.surroundings),
+            strided=True,
         ).all_mapped()
 
     def _step(self, step: Sequence[Operation]) -> FusionMember:
