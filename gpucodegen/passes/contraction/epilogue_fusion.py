@@ -309,9 +309,7 @@ class EpilogueGroup:
         """A group of the contraction only."""
         axes = (a for a in contraction.axes if contraction.result.mentions(a))
         core = EpilogueMember(nest, {axis: axis for axis in axes})
-        return EpilogueGroup(
-            contraction, core, context, surroundings, strided=strided
-        )
+        return EpilogueGroup(contraction, core, context, surroundings, strided=strided)
 
     @property
     def members(self) -> tuple[EpilogueMember, ...]:

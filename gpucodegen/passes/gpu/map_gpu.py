@@ -66,8 +66,13 @@ from gpucodegen.passes.gpu.block_programs import (
     map_block_program,
 )
 from gpucodegen.passes.gpu.bound_loops import map_bound_loops
-from gpucodegen.passes.gpu.contractions import contraction_launches, members_of
+from gpucodegen.passes.gpu.contractions import (
+    contraction_launches,
+    joined_launch,
+    members_of,
+)
 from gpucodegen.passes.gpu.elementwise import map_elementwise
+from gpucodegen.passes.gpu.joined_launches import Joinable
 from gpucodegen.passes.gpu.nest_mapping import (
     LOOPS,
     Nest,
@@ -159,6 +164,7 @@ class GpuMapper:
     kernels: list[Operation] = field(default_factory=list[Operation])
     loads: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
     depth: int = 0
+    joinable: Joinable | None = None
 
     @property
     def device(self) -> GpuDevice:
@@ -210,6 +216,7 @@ class GpuMapper:
         return FusionGroups(
             *(members, self._contracted, self._uses, context, self.surroundings),
             strided=True,
+            join=lambda contraction: joined_launch(contraction, self),
         ).all_mapped()
 
     def _step(self, step: Sequence[Operation]) -> FusionMember:
@@ -347,6 +354,13 @@ class GpuMapper:
             self.loads,
         )
         self.kernels.append(self._with_rows(function))
+        self.joinable = None
+        return host
+
+    def relaunch(self, kernel: KernelBody, parts: Joinable) -> list[Operation]:
+        self.kernels.pop()
+        host = self.launch(kernel)
+        self.joinable = parts
         return host
 
     def _with_rows(self, kernel: Operation) -> Operation:
