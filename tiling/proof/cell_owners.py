@@ -26,8 +26,8 @@ no other index has in another form, and p of parameters alone: then g_d = |c|.  
 this fails, two indices a floor(x/n) and c (x mod n) count as one index a c x.
 
 Accesses in branches that need different values of a block variable are apart if some
-index is r + g i in one, s + h i in the other, and gcd(g, h) does not divide r - s.  In a
-branch the variable has one value.
+index is r + g i in one, s + h i in the other, and gcd(g, h) does not divide r - s.  In
+a branch the variable has one value.
 
 Both are enumerated.  Conditions on anything but threads and the loops of H are taken as
 true, and so are unknown ones: this only adds accesses.
@@ -270,8 +270,9 @@ def _joined(
 ) -> list[tuple[Sum, ...]]:
     """Indices q = a floor(x/n) + ... and r = c (x mod n) + ... become c n q + a r.
 
-    That is a c x + ..  Equal q and r have equal c n q + a r, so this only adds conflicts, whatever q and r are
-    in other accesses.  ``moved_by``: variables of which x has one, if not any.
+    That is a c x + ..  Equal q and r have equal c n q + a r, so this only adds
+    conflicts, whatever q and r are in other accesses.  ``moved_by``: variables of
+    which x has one, if not any.
     """
     for d, index in enumerate(sums[0]):
         for text, dividend, number in index.remainders:

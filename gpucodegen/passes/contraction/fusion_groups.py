@@ -343,7 +343,7 @@ class FusionGroups:
             end = operations.index(nests[-1]) + 1
             dead = self._dead_after(end)
             fused = found.fused(dead)
-            joined = self._joined(fused, nests, at)
+            joined = self._joined(fused, nests)
             made = joined or self._lowered(fused, at, end, dead)
             if made is not None:
                 self.launched = _Launched(
@@ -364,7 +364,7 @@ class FusionGroups:
         raise AssertionError("a contraction alone has a kernel")
 
     def _joined(
-        self, contraction: Contraction, nests: Sequence[Operation], at: int
+        self, contraction: Contraction, nests: Sequence[Operation]
     ) -> list[Operation] | None:
         """One launch for a contraction and the ones before it, if none depends on it.
 

@@ -28,6 +28,9 @@ from gpucodegen.passes.outlining.gpu_launch import KernelBody, thread_index
 from gpucodegen.tiling.machine.gpu.devices import GRID
 from gpucodegen.tiling.machine.gpu.product_tiles import SharedTiles, WarpTiles
 
+MOST = 4
+"""Kernels of a launch: the race proof enumerates a block of each."""
+
 
 @dataclass(frozen=True, slots=True)
 class Joinable:
@@ -43,6 +46,8 @@ def in_one_launch(bodies: Sequence[KernelBody]) -> KernelBody | None:
     The blocks that each body has along x lie along y.
     """
     first, *others = bodies
+    if len(bodies) > MOST:
+        return None
     counts = [body.grid[0].constant for body in bodies]
     known = [count for count in counts if count is not None]
     is_short = len(known) == len(bodies) and max(known) <= GRID[1]
