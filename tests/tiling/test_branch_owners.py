@@ -27,13 +27,13 @@ GRID = (
 
 def kernel(*places: tuple[str, ...]) -> Scop:
     """Block (n, b) writes the n-th place."""
-    body = [
+    body = tuple(
         If(
             (f"k - {n} >= 0", f"{n} - k >= 0"),
             (Statement(f"s{n}", (write("a", *at),)),),
         )
         for n, at in enumerate(places)
-    ]
+    )
     return Scop(arrays=(Array("a", (200,) * len(places[0])),), body=nest(GRID, body))
 
 

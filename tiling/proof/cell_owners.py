@@ -151,19 +151,18 @@ MOST_BRANCHES = 64
 def _branches(
     kernel: KernelAccesses, uses: Sequence[Use]
 ) -> dict[tuple[tuple[str, int], ...], list[Use]]:
-    """The accesses by the only values of block variables with which they run."""
+    """The accesses by the only values of block variables with which they run.
+
+    Variables that an index or the bound of a loop mentions do not count.
+    """
     found: dict[tuple[tuple[str, int], ...], list[Use]] = {}
     for use in uses:
-        values = (
-            (name, _only_value(use, name, n)) for name, n in kernel.blocks.items()
-        )
-        fixed = tuple((name, n) for name, n in values if n is not None)
-        chosen = {name for name, _ in fixed}
         bounds = (t for loop in use.loops for t in (*loop.lowers, *loop.uppers))
         used = frozenset[str]().union(*(formula(t).variables for t in bounds))
         used |= {n for one in _sums(use) for a in one.atoms.values() for n in names(a)}
-        if chosen & used:
-            raise UndecidedError("a branch that uses the variable that chooses it")
+        unused = ((name, n) for name, n in kernel.blocks.items() if name not in used)
+        values = ((name, _only_value(use, name, n)) for name, n in unused)
+        fixed = tuple((name, n) for name, n in values if n is not None)
         found.setdefault(fixed, []).append(use)
     return found
 
@@ -177,7 +176,7 @@ def _only_value(use: Use, name: str, extent: int | None) -> int | None:
         for condition in use.conditions
         if condition.holds
         for text in condition.constraints or ()
-        if _variables(text) == {name}
+        if _variables(text) == frozenset({name})
     ]
     (values,) = np.nonzero(held(alone, {name: np.arange(extent)}, (extent,)))
     return int(values[0]) if len(values) == 1 else None

@@ -39,7 +39,7 @@ from gpucodegen.dialects.shared.dma import STARTS
 from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.attributes import IntegerAttr, UnitAttr
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.passes.analysis.lifting import Surroundings
+from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
 from gpucodegen.passes.analysis.lifting.accesses import TAKES_SHAPE
 from gpucodegen.passes.analysis.queries import analyse
 from gpucodegen.passes.analysis.work import iteration_work
@@ -114,6 +114,7 @@ from gpucodegen.tiling.machine.gpu.product_tiles import (
 )
 from gpucodegen.tiling.machine.gpu.thread_groups import ThreadGroup
 from gpucodegen.tiling.machine.plan_space import Choice, KernelMenus, Menus
+from gpucodegen.tiling.proof.enumeration import have_owners
 
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.knobs import Knob
@@ -254,7 +255,15 @@ class GpuMapper:
 
     def _contracted(self, contraction: Contraction) -> list[Operation] | None:
         """The launch of a contraction with its fused operations."""
-        return contraction_launches(contraction, self.plan, self)
+        before = len(self.kernels)
+        made = contraction_launches(contraction, self.plan, self)
+        targets, axes = contraction.targets, contraction.axes
+        is_strided = any(target.is_strided(axes) for target in targets)
+        if is_strided and not all(map(self._have_owners, self.kernels[before:])):
+            del self.kernels[before:]
+            self.joinable = None
+            return None
+        return made
 
     def _group(
         self, group: Sequence[Operation], context: Sequence[Operation]
@@ -357,11 +366,22 @@ class GpuMapper:
         self.joinable = None
         return host
 
-    def relaunch(self, kernel: KernelBody, parts: Joinable) -> list[Operation]:
-        self.kernels.pop()
+    def relaunch(self, kernel: KernelBody, parts: Joinable) -> list[Operation] | None:
+        """Launch a kernel in place of the last one, if it is certainly proven later."""
+        last, before = self.kernels.pop(), self.joinable
         host = self.launch(kernel)
         self.joinable = parts
+        if not self._have_owners(self.kernels[-1]):
+            self.kernels[-1], self.joinable = last, before
+            return None
         return host
+
+    def _have_owners(self, kernel: Operation) -> bool:
+        """Whether it is quickly proven that no two threads use one cell of an array.
+
+        That is asked where stores have strides: isl seldom decides them in time.
+        """
+        return have_owners(lift_function(kernel, self.surroundings).scop)
 
     def _with_rows(self, kernel: Operation) -> Operation:
         """A kernel with the attribute for bulk copies of rows, if it has DMA copies."""

@@ -191,7 +191,7 @@ class Mapper(Protocol):
 
     def launch(self, kernel: KernelBody) -> list[Operation]: ...
 
-    def relaunch(self, kernel: KernelBody, parts: Joinable) -> list[Operation]:
+    def relaunch(self, kernel: KernelBody, parts: Joinable) -> list[Operation] | None:
         """Launch a kernel in place of the last one."""
         ...
 
