@@ -134,7 +134,6 @@ CANDIDATES: tuple[SharedTiles, ...] = (
     SharedTiles(16, 128, 8, 8, 4),
     SharedTiles(16, 256, 8, 8, 8),
     SharedTiles(32, 128, 8, 8, 8),
-    SharedTiles(32, 256, 8, 8, 8),
     SharedTiles(32, 32, 16, 2, 4),
     SharedTiles(32, 64, 16, 4, 4),
     SharedTiles(64, 32, 16, 4, 4),
