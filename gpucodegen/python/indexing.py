@@ -10,6 +10,7 @@ from typing import Any
 from gpucodegen.ir.attributes import StridedLayoutAttr
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import MemRefType
+from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.passes.prepare.flatten_elements import with_columns
 from gpucodegen.python.arrays import (
     Array,
@@ -25,7 +26,7 @@ from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.functions.arguments import array_of
 from gpucodegen.python.gathers import Gathered
 from gpucodegen.python.masks import Mask, Selected, nonzero, settled
-from gpucodegen.python.range_checks import Limits, convert, limited
+from gpucodegen.python.range_checks import Block, Limits, convert, limited
 from gpucodegen.python.results import is_tuple
 from gpucodegen.python.scalars import Scalar, integers, known
 from gpucodegen.python.types import category
@@ -144,7 +145,9 @@ def _parsed(
             continue
         extent = array.extents[len(parts)]
         if isinstance(entry, slice):
-            parts.append(_slice(c, entry, extent, node, is_checked=_is_part(array)))
+            parts.append(
+                _slice(c, entry, extent, node, is_checked=_is_checked(c, array))
+            )
             axes.append(False)
             indices.append(None)
             continue
@@ -187,23 +190,33 @@ def position(c: Context, node: ast.AST, value: Scalar, extent: Scalar) -> Scalar
     return index
 
 
-_CUT = Limits(0, 2**63 - 1, "a slice that is not inside of its array")
+_INSIDE = Limits(
+    0, 2**63 - 1, "a slice that ends outside of its array; limit its ends by the length"
+)
 
 
-def _is_part(array: Array) -> bool:
-    """Whether more memory than an array's own may belong to its buffer."""
+def _is_checked(c: Context, array: Array) -> bool:
+    """Whether the ends of a slice are checked, not just accesses through it.
+
+    Accesses through a slice of a whole argument are outside of the argument if the
+    slice is, and its bounds are checked. The buffer of a part has other elements, and
+    the extents of an array that a function makes may depend on data.
+    """
     read = array.plain if isinstance(array, Lazy) else None
     view = array if isinstance(array, View) else read and read.view
-    return view is not None and view.roots != frozenset[object]([view.memory])
+    if view is None or c.source.place is not None:
+        return False
+    b: OperationList | None = c.b
+    while b is not None:
+        if any(view.memory in op.results for op in b.operations):
+            return True
+        b = b.outer if isinstance(b, Block) else None
+    return view.roots != frozenset[object]([view.memory])
 
 
 def _slice(
     c: Context, given: Any, extent: Scalar, place: ast.AST, *, is_checked: bool
 ) -> Part:
-    """A part of a dimension; ``is_checked``: its ends must be inside of the dimension.
-
-    An access through a slice of a whole array is outside of it if the slice is.
-    """
     step = known(1) if given.step is None else given.step
     if not isinstance(step, Scalar) or step.value is not None or not step.constant:
         hint = "Use a number other than 0"
@@ -212,10 +225,10 @@ def _slice(
         None if e is None else position(c, place, _number(c, place, e), extent)
         for e in (given.start, given.stop)
     )
-    if is_checked and c.source.place is None:
-        for end in (start, stop):
-            for room in () if end is None else (end, integers(c.b, "sub", extent, end)):
-                limited(c.b, room, _CUT)
+    for end in (start, stop):
+        if end is not None and is_checked:
+            limited(c.b, end, _INSIDE)
+            limited(c.b, integers(c.b, "sub", extent, end), _INSIDE)
     by = int(step.constant)
     if by > 0:
         start = start or known(0)

@@ -42,19 +42,19 @@ def writes(
 
 
 def _aliases(operations: Sequence[Operation], buffer: Value) -> set[Value]:
-    """Values that may show a buffer: views, results of calls, what regions hand on."""
+    """Values that may show a buffer: all memrefs of operations that it reaches."""
     shown, before = {buffer}, 0
     while len(shown) > before:
         before = len(shown)
-        for root in operations:
-            for op in root.walk():
-                nested = (v for inner in op.walk() for v in inner.operands)
-                hands_on = op.regions or op.name in VIEWS or op.name == "func.call"
-                if hands_on and not shown.isdisjoint(nested):
-                    blocks = [block for region in op.regions for block in region.blocks]
-                    made = (*op.results, *(v for b in blocks for v in b.arguments))
-                    shown.update(v for v in made if isinstance(v.type, MemRefType))
+        for op in (op for root in operations for op in root.walk()):
+            if any(v in shown for inner in op.walk() for v in inner.operands):
+                made = (*op.results, *_arguments(op))
+                shown.update(v for v in made if isinstance(v.type, MemRefType))
     return shown
+
+
+def _arguments(op: Operation) -> list[Value]:
+    return [v for region in op.regions for b in region.blocks for v in b.arguments]
 
 
 def _after(
@@ -65,16 +65,16 @@ def _after(
     That is what follows, and all of a loop around both but not around the root.
     """
     for n, op in enumerate(operations):
-        if buffer not in (v for inner in op.walk() for v in inner.results):
+        nested = [*op.walk()]
+        if not any(buffer in inner.results for inner in nested):
             continue
-        blocks = [block for region in op.regions for block in region.blocks]
-        made = {v for inner in op.walk() for v in inner.results}
-        made.update(v for block in blocks for v in block.arguments)
-        if op.name in ("scf.for", "scf.while") and root not in made:
+        made = (v for inner in nested for v in (*inner.results, *_arguments(inner)))
+        if op.regions and op.name != "scf.if" and root not in made:
             yield op
         else:
-            for block in blocks:
-                yield from _after(block.operations, buffer, root)
+            for region in op.regions:
+                for block in region.blocks:
+                    yield from _after(block.operations, buffer, root)
         yield from operations[n + 1 :]
 
 

@@ -90,7 +90,7 @@ def check(seed: int, target: str) -> bool:
 
 
 def test_some_programs():
-    assert sum(check(seed, "interp") for seed in (1, 6, 11, 16, 20, 29)) >= 3
+    assert sum(check(seed, "interp") for seed in (3, 10, 31, 55)) >= 2
 
 
 @pytest.mark.slow
@@ -122,7 +122,7 @@ def test_a_slice_of_a_part_that_ends_outside_of_it_is_refused(part: str):
         f"def f(x, n):\n    y = x[: n - 1]\n    return {part} * 1, len({part})\n"
     )
     jitted = gcg.jit(target="cpu")(function)
-    with pytest.raises(errors.AssertionFailed, match="not inside of its array"):
+    with pytest.raises(errors.AssertionFailed, match="ends outside of its array"):
         jitted(np.arange(12.0), 4)
     if part != "y[n:]":
         same(jitted(np.arange(12.0), 8), function(np.arange(12.0), 8), 0)

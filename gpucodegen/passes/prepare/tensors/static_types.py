@@ -156,7 +156,8 @@ SLICES = frozenset(
 def with_known_part(op: Operation, constants: Constants) -> Operation:
     """A slice with numbers in place of the values that are constants.
 
-    A subview that drops dimensions stays where numbers would make it drop others.
+    A subview stays where numbers would make it drop others of its dimensions, or where
+    one is negative: nothing may be selected there.
     """
     if op.name not in SLICES:
         return op
@@ -171,7 +172,10 @@ def with_known_part(op: Operation, constants: Constants) -> Operation:
         return known
     shape = shape_of(op.result.type)
     kept = kept_dimensions(view.sizes, shape)
-    return known if kept_dimensions(Slice(known).sizes, shape) == kept else op
+    is_same = kept_dimensions(Slice(known).sizes, shape) == kept
+    numbers = (entry for column in columns[:2] for entry in column)
+    is_negative = any(isinstance(n, int) and n < 0 for n in numbers)
+    return known if is_same and not is_negative else op
 
 
 def put_in(op: Operation) -> Sequence[Type]:
