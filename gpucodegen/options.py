@@ -237,7 +237,6 @@ def _are_handlers(value: object) -> bool:
 
 
 def _sizes(name: str, value: object) -> tuple[int, ...]:
-    """A sequence of integers as a tuple."""
     try:
         return tuple(map(operator.index, value))  # type: ignore[arg-type]
     except TypeError as bad:

@@ -75,7 +75,6 @@ def add_passes_option(parser: HasOptions, text: str) -> None:
 
 
 def add_arch_option(parser: HasOptions) -> None:
-    """The option for the GPU architecture of kernels."""
     parser.add_argument(
         "--arch",
         default="",

@@ -59,7 +59,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def add_argument_option(parser: argparse.ArgumentParser) -> None:
-    """The option for a function's arguments."""
     parser.add_argument(
         "--arg",
         nargs="*",

@@ -74,7 +74,6 @@ class Runnable:
         return run
 
     def _result(self, runtime: Any, values: Sequence[Any]) -> Any:
-        """The result of the host function."""
         try:
             return self.host(runtime, *values)
         except RecursionError as problem:

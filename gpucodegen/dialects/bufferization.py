@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from gpucodegen import errors
-from gpucodegen.dialects.framework import constraints, kinds
+from gpucodegen.dialects.framework import kinds
 from gpucodegen.dialects.framework.assembly_elements import (
     FormatElement,
     ParsedElements,
     Printed,
 )
-from gpucodegen.dialects.framework.constraints import compatible_shapes, require
+from gpucodegen.dialects.framework.constraints import (
+    compatible_shapes,
+    require,
+    types_differ,
+)
 from gpucodegen.dialects.framework.declare import always, indices, like, op
 from gpucodegen.dialects.framework.definition import Types
 from gpucodegen.dialects.memref.checks import check_copy
@@ -78,12 +82,8 @@ def check_same_array(o: Operation) -> None:
     """The tensor and the buffer have one shape and element type."""
     source, result = o.operands[0].type, o.results[0].type
     if _shape(source) != _shape(result) or element_type(source) != element_type(result):
-        raise errors.InvalidCast(
-            o.location,
-            operation=o.name,
-            source=source,
-            target=result,
-            hint="Keep the shape and the element type",
+        raise errors.InvalidCast.at(
+            o, source=source, target=result, hint="Keep the shape and the element type"
         )
 
 
@@ -94,9 +94,8 @@ def check_alloc_tensor(o: Operation) -> None:
     dynamic = ty.shape.count(None) if isinstance(ty, TensorType) else 0
     expected = 0 if copied else dynamic
     if len(sizes) != expected:
-        raise errors.WrongOperandCount(
-            o.location,
-            operation=o.name,
+        raise errors.WrongOperandCount.at(
+            o,
             expected="no sizes beside copy(..)"
             if copied
             else f"{dynamic} sizes (one per '?')",
@@ -104,32 +103,21 @@ def check_alloc_tensor(o: Operation) -> None:
         )
     for value in copied:
         if value.type != ty:
-            raise errors.TypesDiffer(
-                o.location,
-                operation=o.name,
-                first="the copied tensor",
-                first_type=value.type,
-                second="the result",
-                second_type=ty,
-            )
+            raise types_differ(o, "the copied tensor", value.type, "the result", ty)
 
 
 def check_dealloc(o: Operation) -> None:
     """One condition per buffer, and one result per retained buffer."""
     memrefs, conditions, retained = operand_segments(o, 3)
     if len(memrefs) != len(conditions):
-        raise errors.WrongOperandCount(
-            o.location,
-            operation=o.name,
+        raise errors.WrongOperandCount.at(
+            o,
             expected=f"{len(memrefs)} conditions (one per buffer)",
             actual=len(conditions),
         )
     if len(retained) != len(o.results):
-        raise errors.WrongResultCount(
-            o.location,
-            operation=o.name,
-            expected=len(retained),
-            actual=len(o.results),
+        raise errors.WrongResultCount.at(
+            o, expected=len(retained), actual=len(o.results)
         )
 
 
@@ -156,11 +144,8 @@ def check_materialize(o: Operation) -> None:
         "Remove it",
     )
     if len(o.results) != int(is_tensor):
-        raise errors.WrongResultCount(
-            o.location,
-            operation=o.name,
-            expected=int(is_tensor),
-            actual=len(o.results),
+        raise errors.WrongResultCount.at(
+            o, expected=int(is_tensor), actual=len(o.results)
         )
 
 
@@ -177,25 +162,23 @@ _FLAGS = "(`restrict` $restrict^)? (`writable` $writable^)?"
 OPERATIONS = (
     op(
         "bufferization.to_tensor",
-        "buffer -> result",
+        "buffer:any_memref -> result:any_tensor",
         f"$buffer {_FLAGS} attr-dict `:` custom<Types>",
         custom={"Types": TensorAndMemRef("buffer", "result")},
         attributes={"restrict": kinds.UNIT, "writable": kinds.UNIT},
-        types={"buffer": constraints.ANY_MEMREF, "result": constraints.ANY_TENSOR},
         checks=[check_same_array],
     ),
     op(
         "bufferization.to_buffer",
-        "tensor -> buffer",
+        "tensor:any_tensor -> buffer:any_memref",
         "$tensor (`read_only` $read_only^)? attr-dict `:` custom<Types>",
         custom={"Types": TensorAndMemRef("tensor", "buffer")},
         attributes={"read_only": kinds.UNIT},
-        types={"tensor": constraints.ANY_TENSOR, "buffer": constraints.ANY_MEMREF},
         checks=[check_same_array],
     ),
     op(
         "bufferization.alloc_tensor",
-        "dynamic_sizes* copy? size_hint? -> result",
+        "dynamic_sizes* copy? size_hint? -> result:tensor",
         "`` `(` $dynamic_sizes `)` (`copy` `` `(` $copy^ `)`)?"
         " (`size_hint` `` `=` `` $size_hint^)? attr-dict `:` type($result)",
         implied={
@@ -204,29 +187,25 @@ OPERATIONS = (
             "copy": like("result"),
         },
         attributes={"memory_space": kinds.OPTIONAL},
-        types={"result": constraints.TENSOR},
         checks=[check_alloc_tensor],
     ),
     op(
         "bufferization.dealloc_tensor",
-        "tensor",
+        "tensor:any_tensor",
         "$tensor attr-dict `:` type($tensor)",
-        types={"tensor": constraints.ANY_TENSOR},
     ),
     op(
         "bufferization.dealloc",
-        "memrefs* conditions* retained* -> updatedConditions*",
+        "memrefs:any_memref* conditions* retained:any_memref* -> updatedConditions*",
         "(`` `(` $memrefs^ `:` type($memrefs) `)` `if` `(` $conditions `)`)?"
         " (`retain` `(` $retained^ `:` type($retained) `)`)? attr-dict",
         infer={"conditions": always(I1), "updatedConditions": one_per_retained},
-        types={"memrefs": constraints.ANY_MEMREF, "retained": constraints.ANY_MEMREF},
         checks=[check_dealloc],
     ),
     op(
         "bufferization.clone",
-        "input -> output",
+        "input:any_memref -> output:any_memref",
         "$input attr-dict `:` type($input) `to` type($output)",
-        types={"input": constraints.ANY_MEMREF, "output": constraints.ANY_MEMREF},
         checks=[check_copy],
     ),
     op(

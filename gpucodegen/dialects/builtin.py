@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from gpucodegen import errors
 from gpucodegen.debugging.display import folded
 from gpucodegen.dialects.framework import kinds
-from gpucodegen.dialects.framework.declare import op
+from gpucodegen.dialects.framework.declare import op, pure
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.framework.syntax import Reader, State, Writer
 from gpucodegen.ir.attributes import StringAttr, print_symbol
@@ -37,9 +37,7 @@ def print_module(w: Writer, o: Operation) -> None:
 
 def _check_cast(o: Operation) -> None:
     if not o.results:
-        raise errors.WrongResultCount(
-            o.location, operation=o.name, expected="at least 1", actual=0
-        )
+        raise errors.WrongResultCount.at(o, expected="at least 1", actual=0)
 
 
 _MODULE = (
@@ -59,11 +57,10 @@ OPERATIONS = (
         traits=_MODULE,
         regions=1,
     ),
-    op(
+    pure(
         "builtin.unrealized_conversion_cast",
         "inputs* -> outputs*",
         "($inputs^ `:` type($inputs))? `to` type($outputs) attr-dict",
-        traits=Trait.PURE,
         checks=[_check_cast],
     ),
 )

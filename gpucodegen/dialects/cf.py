@@ -9,8 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.declare import always, op
-from gpucodegen.dialects.framework.definition import Trait
+from gpucodegen.dialects.framework.declare import always, op, terminator
 from gpucodegen.dialects.framework.syntax import Reader, State, Use, Writer
 from gpucodegen.ir.attributes import DenseArrayAttr, DenseElementsAttr
 from gpucodegen.ir.operation import (
@@ -183,74 +182,63 @@ def _print_switch(w: Writer, o: Operation) -> None:
 def _check_switch(o: Operation) -> None:
     cases, flag = case_values(o), o.operands[0].type
     if len(cases) != len(o.successors) - 1:
-        raise errors.WrongSuccessorCount(
-            o.location,
-            operation=o.name,
-            expected=len(cases) + 1,
-            actual=len(o.successors),
+        raise errors.WrongSuccessorCount.at(
+            o, expected=len(cases) + 1, actual=len(o.successors)
         )
     limit = 1 << flag.width if isinstance(flag, IntegerType) else None
     for case in cases:
         if limit is not None and not -limit // 2 <= case < limit:
-            raise errors.OutOfRange(
-                o.location, operation=o.name, what="case", value=case, limit=limit
-            )
+            raise errors.OutOfRange.at(o, what="case", value=case, limit=limit)
 
 
 def _check_weights(o: Operation) -> None:
     weights = o.attributes.get("branch_weights")
     values = weights.values if isinstance(weights, DenseArrayAttr) else (1, 1)
     if len(values) != 2 or not any(values):
-        raise errors.WrongAttribute(
-            o.location,
-            operation=o.name,
+        raise errors.WrongAttribute.at(
+            o,
             problem=f"weights {list(values)} for two targets",
             hint="Give each target a weight, one of them above zero",
         )
 
 
 OPERATIONS = (
-    op(
+    terminator(
         "cf.br",
         "",
         "$dest attr-dict",
         successors="dest",
-        traits=Trait.TERMINATOR,
         adapt=_adapt_br,
         flatten=_flatten_br,
     ),
-    op(
+    terminator(
         "cf.cond_br",
-        "condition",
+        "condition:bool",
         "$condition (`weights` `(` $branch_weights^ `)`)?"
         " `,` $trueDest `,` $falseDest attr-dict",
         infer={"condition": always(I1)},
         attributes={"branch_weights": kinds.optional(kinds.integers(I32))},
-        types={"condition": constraints.BOOL},
         successors="trueDest falseDest",
-        traits=Trait.TERMINATOR,
         checks=[_check_weights],
         adapt=_adapt_segments,
         flatten=_flatten_cond,
     ),
-    op(
+    terminator(
         "cf.switch",
         "flag",
         (_parse_switch, _print_switch),
         attributes={"case_values": kinds.OPTIONAL},
         types={"flag": constraints.INTEGER},
         successors=None,
-        traits=Trait.TERMINATOR,
         checks=[_check_switch],
         adapt=_adapt_segments,
         flatten=_flatten_switch,
     ),
     op(
         "cf.assert",
-        "arg",
+        "arg:bool",
         "$arg `,` $msg attr-dict",
         infer={"arg": always(I1)},
         attributes={"msg": kinds.STRING},
-        types={"arg": constraints.BOOL},
     ),
 )

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from gpucodegen import errors
 from gpucodegen.dialects.framework import kinds
+from gpucodegen.dialects.framework.constraints import types_differ
 from gpucodegen.dialects.framework.declare import op
 from gpucodegen.dialects.framework.definition import Op
 from gpucodegen.dialects.framework.syntax import Reader, State, Use, Writer
@@ -66,13 +66,8 @@ def _check_value(o: Operation) -> None:
     """The constant has the type of the value that it is compared with."""
     value: Attribute | None = o.attributes.get("value")
     if isinstance(value, ElementsAttr) and value.type != o.operands[0].type:
-        raise errors.TypesDiffer(
-            o.location,
-            operation=o.name,
-            first="the value",
-            first_type=o.operands[0].type,
-            second="the constant",
-            second_type=value.type,
+        raise types_differ(
+            o, "the value", o.operands[0].type, "the constant", value.type
         )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.declare import always, op
+from gpucodegen.dialects.framework.declare import always, op, pure
 from gpucodegen.dialects.framework.definition import Op, Trait, Types
 from gpucodegen.dialects.shared import cast_checks
 from gpucodegen.ir.attributes import (
@@ -35,14 +35,13 @@ def _part(types: Types, attributes: Mapping[str, Attribute]) -> Sequence[Type] |
 
 def _function(name: str, operands: str) -> Op:
     shown = " `,` ".join(f"${operand}" for operand in operands.split())
-    return op(
+    return pure(
         f"complex.{name}",
         f"{operands} -> result",
         f"{shown} {_FASTMATH} attr-dict `:` type($result)",
         attributes={"fastmath": kinds.FASTMATH},
         same=f"{operands} result",
         types={"result": constraints.COMPLEX},
-        traits=Trait.PURE,
     )
 
 
@@ -52,9 +51,8 @@ def _check_constant(o: Operation) -> None:
     parts = value.values if isinstance(value, ArrayAttr) else ()
     types = [p.type for p in parts if isinstance(p, FloatAttr | IntegerAttr)]
     if not isinstance(ty, ComplexType) or types != [ty.element] * 2:
-        raise errors.WrongAttribute(
-            o.location,
-            operation=o.name,
+        raise errors.WrongAttribute.at(
+            o,
             problem=f"{value} is no constant of type {ty}",
             hint="Write [real, imaginary], each with its type : complex<...>",
         )
@@ -64,45 +62,39 @@ OPERATIONS = (
     *(_function(name, "complex") for name in _UNARY),
     *(_function(name, "lhs rhs") for name in _BINARY),
     *(
-        op(
+        pure(
             f"complex.{name}",
-            "complex -> result",
+            "complex:complex -> result",
             f"$complex {_FASTMATH} attr-dict `:` type($complex)",
             attributes={"fastmath": kinds.FASTMATH},
             infer={"result": _part},
-            types={"complex": constraints.COMPLEX},
-            traits=Trait.PURE,
         )
         for name in _PARTS
     ),
     *(
         op(
             f"complex.{name}",
-            "lhs rhs -> result",
+            "lhs:complex rhs -> result",
             "$lhs `,` $rhs attr-dict `:` type($lhs)",
             same="lhs rhs",
             infer={"result": always(I1)},
-            types={"lhs": constraints.COMPLEX},
             traits=Trait.PURE | Trait.COMMUTATIVE,
         )
         for name in ("eq", "neq")
     ),
-    op(
+    pure(
         "complex.powi",
         "lhs rhs -> result",
         f"$lhs `,` $rhs {_FASTMATH} attr-dict `:` type($lhs) `,` type($rhs)",
         attributes={"fastmath": kinds.FASTMATH},
         same="lhs result",
         types={"lhs": constraints.COMPLEX, "rhs": constraints.INTEGER},
-        traits=Trait.PURE,
     ),
-    op(
+    pure(
         "complex.create",
-        "real imaginary -> complex",
+        "real imaginary -> complex:complex",
         "$real `,` $imaginary attr-dict `:` type($complex)",
         infer={"real": _part, "imaginary": _part},
-        types={"complex": constraints.COMPLEX},
-        traits=Trait.PURE,
     ),
     op(
         "complex.constant",
@@ -112,11 +104,10 @@ OPERATIONS = (
         traits=Trait.PURE | Trait.CONSTANT,
         checks=[_check_constant],
     ),
-    op(
+    pure(
         "complex.bitcast",
         "operand -> result",
         "$operand attr-dict `:` type($operand) `to` type($result)",
-        traits=Trait.PURE,
         checks=[cast_checks.check_bitcast],
     ),
 )

@@ -39,8 +39,7 @@ from collections.abc import Iterator, Sequence
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.declare import indices, op
-from gpucodegen.dialects.framework.definition import Trait
+from gpucodegen.dialects.framework.declare import indices, op, pure
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.nvgpu.copies import LEAST_ROW
 from gpucodegen.dialects.nvgpu.types import SUM, named
@@ -171,19 +170,13 @@ OPERATIONS = (
         " functional-type($operands, $results)",
         attributes={"operation": kinds.STRING, "given": kinds.OPTIONAL},
     ),
-    op(
-        "gcg.grid_barrier",
-        "arrived",
-        "$arrived attr-dict `:` type($arrived)",
-        types={"arrived": constraints.MEMREF},
-    ),
-    op(
+    op("gcg.grid_barrier", "arrived:memref", "$arrived attr-dict `:` type($arrived)"),
+    pure(
         "gcg.fragment",
         "sum -> fragment",
         "$sum `[` $row `,` $column `]` attr-dict `:` type($sum) `->` type($fragment)",
         attributes={"row": kinds.integer(), "column": kinds.integer()},
         types={"sum": named(SUM), "fragment": constraints.VECTOR},
-        traits=Trait.PURE,
     ),
 )
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gpucodegen.dialects.arith import CMPI_PREDICATES
 from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.declare import always, indices, op
+from gpucodegen.dialects.framework.declare import always, indices, op, pure
 from gpucodegen.dialects.framework.definition import Op, Trait
 from gpucodegen.dialects.framework.syntax import State
 from gpucodegen.dialects.shared import cast_checks
@@ -55,7 +55,7 @@ def _modern_predicate(state: State) -> None:
 OPERATIONS = (
     *(_binary(name) for name in _BINARY),
     *(
-        op(
+        pure(
             f"index.{name}",
             "input -> output",
             "$input attr-dict `:` type($input) `to` type($output)",
@@ -63,26 +63,23 @@ OPERATIONS = (
                 "input": constraints.INTEGER_OR_INDEX,
                 "output": constraints.INTEGER_OR_INDEX,
             },
-            traits=Trait.PURE,
             checks=[cast_checks.check_index_cast],
         )
         for name in ("casts", "castu")
     ),
-    op(
+    pure(
         "index.cmp",
-        "lhs rhs -> result",
+        "lhs:index rhs:index -> result",
         "$pred `` `(` $lhs `,` $rhs `)` attr-dict",
         attributes={"pred": _PREDICATE},
-        infer={"lhs": indices, "rhs": indices, "result": always(I1)},
-        traits=Trait.PURE,
+        infer={"result": always(I1)},
         adapt=_modern_predicate,
     ),
     op(
         "index.constant",
-        "-> result",
+        "-> result:index",
         "attr-dict $value",
         attributes={"value": kinds.INDEX_INT},
-        infer={"result": indices},
         traits=Trait.PURE | Trait.CONSTANT,
     ),
     op(
@@ -93,11 +90,5 @@ OPERATIONS = (
         infer={"result": always(I1)},
         traits=Trait.PURE | Trait.CONSTANT,
     ),
-    op(
-        "index.sizeof",
-        "-> result",
-        "attr-dict",
-        infer={"result": indices},
-        traits=Trait.PURE,
-    ),
+    pure("index.sizeof", "-> result:index", "attr-dict"),
 )

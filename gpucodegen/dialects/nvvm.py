@@ -10,8 +10,8 @@ from gpucodegen.dialects.framework.constraints import (
     INTEGER,
     TypeConstraint,
 )
-from gpucodegen.dialects.framework.declare import always, like, op
-from gpucodegen.dialects.framework.definition import Op, Trait
+from gpucodegen.dialects.framework.declare import always, like, op, pure
+from gpucodegen.dialects.framework.definition import Op
 from gpucodegen.ir.types import F32, I1, I32, I64
 
 SHUFFLES = ("bfly", "up", "down", "idx")
@@ -31,12 +31,11 @@ _MASK = always(I32)
 
 def _register(name: str) -> Op:
     """The table entry that reads a special register."""
-    return op(
+    return pure(
         f"nvvm.read.ptx.sreg.{name}",
         "-> result",
         "attr-dict `:` type($result)",
         types={"result": INTEGER},
-        traits=Trait.PURE,
     )
 
 

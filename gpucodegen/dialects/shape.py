@@ -21,8 +21,16 @@ from gpucodegen.dialects.framework.constraints import (
     TypeConstraint,
     check_no_arguments,
     require,
+    types_differ,
 )
-from gpucodegen.dialects.framework.declare import always, each_of, indices, op
+from gpucodegen.dialects.framework.declare import (
+    always,
+    each_of,
+    indices,
+    op,
+    pure,
+    terminator,
+)
 from gpucodegen.dialects.framework.definition import Check, Op, Trait
 from gpucodegen.dialects.framework.kinds import ANY
 from gpucodegen.dialects.framework.signatures import (
@@ -228,14 +236,7 @@ def check_extremum(o: Operation) -> None:
     """The maximum or minimum of two shapes is a shape, of two sizes a size."""
     (lhs, rhs), (result,) = o.operands, o.results
     if lhs.type == rhs.type != result.type:
-        raise errors.TypesDiffer(
-            o.location,
-            operation=o.name,
-            first="each operand",
-            first_type=lhs.type,
-            second="the result",
-            second_type=result.type,
-        )
+        raise types_differ(o, "each operand", lhs.type, "the result", result.type)
 
 
 def at_least(count: int) -> Check:
@@ -243,11 +244,8 @@ def at_least(count: int) -> Check:
 
     def check(o: Operation) -> None:
         if len(o.operands) < count:
-            raise errors.WrongOperandCount(
-                o.location,
-                operation=o.name,
-                expected=f"at least {count}",
-                actual=len(o.operands),
+            raise errors.WrongOperandCount.at(
+                o, expected=f"at least {count}", actual=len(o.operands)
             )
 
     return check
@@ -297,7 +295,6 @@ def check_func(o: Operation) -> None:
     check_yield(o, function.result_types, "shape.return")
 
 
-_PURE = Trait.PURE
 _SHAPED = (
     TensorType,
     UnrankedTensorType,
@@ -334,13 +331,12 @@ _VALUE = TypeConstraint(
 
 
 def _binary(name: str, takes: TypeConstraint, default: Type, *check: Check) -> Op:
-    return op(
+    return pure(
         f"shape.{name}",
         "lhs rhs -> result",
         "$lhs `,` $rhs attr-dict custom<Types>",
         custom={"Types": Types(("lhs", "rhs"), "result", default)},
         types={"lhs": takes, "rhs": takes, "result": takes},
-        traits=_PURE,
         checks=check,
     )
 
@@ -348,25 +344,23 @@ def _binary(name: str, takes: TypeConstraint, default: Type, *check: Check) -> O
 def _unary(
     name: str, takes: TypeConstraint, gives: TypeConstraint, default: Type
 ) -> Op:
-    return op(
+    return pure(
         f"shape.{name}",
         "input -> result",
         "$input attr-dict custom<Types>",
         custom={"Types": Types(("input",), "result", default)},
         types={"input": takes, "result": gives},
-        traits=_PURE,
         checks=[check_errors_kept] if name != "to_extent_tensor" else [],
     )
 
 
 def _indexed(name: str, takes: TypeConstraint, *check: Check) -> Op:
-    return op(
+    return pure(
         f"shape.{name}",
         "source index -> extent",
         "$source `,` $index attr-dict custom<Types>",
         custom={"Types": Types(("source", "index"), "extent", SIZE)},
         types={"source": takes, "index": _SIZE, "extent": _SIZE},
-        traits=_PURE,
         checks=check,
     )
 
@@ -383,7 +377,7 @@ def _joined(name: str, result: Type | None = None) -> Op:
         attributes=attributes if name == "broadcast" else {},
         infer={} if result is None else {"result": always(result)},
         types={"shapes": _SHAPE, "result": _SHAPE if result is None else _only(result)},
-        traits=Trait.NONE if name.startswith("cstr") else _PURE,
+        traits=Trait.NONE if name.startswith("cstr") else Trait.PURE,
         checks=[
             at_least(2 if name == "cstr_broadcastable" else 1),
             *([check_errors_kept] if result is None else []),
@@ -398,7 +392,7 @@ OPERATIONS = (
         (parse_const_shape, print_const_shape),
         attributes={"shape": EXTENTS},
         types={"result": _SHAPE},
-        traits=_PURE | Trait.CONSTANT,
+        traits=Trait.PURE | Trait.CONSTANT,
         checks=[check_const_shape],
     ),
     op(
@@ -408,7 +402,7 @@ OPERATIONS = (
         attributes={"value": kinds.INDEX_INT},
         infer={"result": always(SIZE)},
         types={"result": _only(SIZE)},
-        traits=_PURE | Trait.CONSTANT,
+        traits=Trait.PURE | Trait.CONSTANT,
     ),
     op(
         "shape.const_witness",
@@ -417,7 +411,7 @@ OPERATIONS = (
         attributes={"passing": kinds.BOOL},
         infer={"result": always(WITNESS)},
         types={"result": _WITNESS},
-        traits=_PURE | Trait.CONSTANT,
+        traits=Trait.PURE | Trait.CONSTANT,
     ),
     _binary("add", _SIZE, SIZE, check_errors_kept),
     _binary("mul", _SIZE, SIZE, check_errors_kept),
@@ -425,14 +419,13 @@ OPERATIONS = (
     _binary("max", _ANY, SHAPE, check_extremum),
     _binary("min", _ANY, SHAPE, check_extremum),
     _binary("concat", _SHAPE, SHAPE),
-    op(
+    pure(
         "shape.meet",
         "arg0 arg1 -> result",
         "$arg0 `,` $arg1 (`,` `error` `=` $error^)? attr-dict custom<Types>",
         custom={"Types": Types(("arg0", "arg1"), "result", SHAPE)},
         attributes={"error": kinds.optional(kinds.STRING)},
         types={"arg0": _ANY, "arg1": _ANY, "result": _ANY},
-        traits=_PURE,
     ),
     _unary("rank", _SHAPE, _SIZE, SIZE),
     _unary("num_elements", _SHAPE, _SIZE, SIZE),
@@ -455,13 +448,12 @@ OPERATIONS = (
         infer={"pred": always(I1), "result": always(WITNESS)},
         types={"pred": constraints.BOOL, "result": _WITNESS},
     ),
-    op(
+    pure(
         "shape.assuming_all",
         "inputs* -> result",
         "$inputs attr-dict",
         infer={"inputs": always(WITNESS), "result": always(WITNESS)},
         types={"inputs": _WITNESS, "result": _WITNESS},
-        traits=_PURE,
         checks=[at_least(1)],
     ),
     op(
@@ -475,72 +467,63 @@ OPERATIONS = (
         terminators=["shape.assuming_yield"],
         checks=[check_assuming],
     ),
-    op(
+    terminator(
         "shape.assuming_yield",
         "operands*",
         "attr-dict ($operands^ `:` type($operands))?",
-        traits=Trait.TERMINATOR,
         parents=["shape.assuming"],
     ),
-    op(
+    pure(
         "shape.from_extents",
         "extents* -> shape",
         "$extents attr-dict custom<Types>",
         custom={"Types": Types(("extents",))},
         infer={"shape": always(SHAPE)},
         types={"extents": _SIZE, "shape": _only(SHAPE)},
-        traits=_PURE,
     ),
-    op(
+    pure(
         "shape.from_extent_tensor",
         "input -> result",
         "$input attr-dict custom<Types>",
         custom={"Types": Types(("input",))},
         infer={"result": always(SHAPE)},
         types={"input": _EXTENTS, "result": _only(SHAPE)},
-        traits=_PURE,
     ),
-    op(
+    pure(
         "shape.index_to_size",
         "arg -> result",
         "$arg attr-dict",
         infer={"arg": indices, "result": always(SIZE)},
         types={"arg": constraints.INDEX_TYPE, "result": _only(SIZE)},
-        traits=_PURE,
     ),
-    op(
+    pure(
         "shape.size_to_index",
-        "arg -> result",
+        "arg -> result:index",
         "$arg attr-dict custom<Types>",
         custom={"Types": Types(("arg",))},
-        infer={"result": indices},
         types={"arg": _SIZE},
-        traits=_PURE,
     ),
-    op(
+    pure(
         "shape.value_of",
         "arg -> result",
         "$arg attr-dict `:` type($result)",
         infer={"arg": always(VALUE_SHAPE)},
         types={"arg": _only(VALUE_SHAPE), "result": _VALUE},
-        traits=_PURE,
     ),
-    op(
+    pure(
         "shape.with_shape",
         "operand shape -> result",
         "$operand `,` $shape attr-dict custom<Types>",
         custom={"Types": Types(("operand", "shape"))},
         infer={"result": always(VALUE_SHAPE)},
         types={"operand": _VALUE, "shape": _SHAPE, "result": _only(VALUE_SHAPE)},
-        traits=_PURE,
     ),
     op("shape.debug_print", "input -> output", None, types={"input": _ANY}),
-    op(
+    pure(
         "shape.split_at",
         "operand index -> head tail",
         None,
         types={"operand": _SHAPE, "index": _SIZE, "head": _SHAPE, "tail": _SHAPE},
-        traits=_PURE,
     ),
     op(
         "shape.reduce",
@@ -554,11 +537,10 @@ OPERATIONS = (
         terminators=["shape.yield"],
         checks=[check_reduce],
     ),
-    op(
+    terminator(
         "shape.yield",
         "operands*",
         "attr-dict ($operands^ `:` type($operands))?",
-        traits=Trait.TERMINATOR,
         parents=["shape.reduce"],
     ),
     op(
@@ -585,11 +567,10 @@ OPERATIONS = (
         regions=1,
         checks=[check_func],
     ),
-    op(
+    terminator(
         "shape.return",
         "operands*",
         "attr-dict ($operands^ `:` type($operands))?",
-        traits=Trait.TERMINATOR,
         parents=["shape.func"],
     ),
 )

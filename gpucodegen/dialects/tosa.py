@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gpucodegen.dialects.framework.declare import op
-from gpucodegen.dialects.framework.definition import Op, Trait
+from gpucodegen.dialects.framework.declare import pure, terminator
+from gpucodegen.dialects.framework.definition import Op
 from gpucodegen.dialects.framework.syntax import ParseOp, PrintOp, Reader, State, Use
 from gpucodegen.dialects.stablehlo.syntax import (
     read_return,
@@ -164,23 +164,12 @@ def _op(
     name: str, read: ParseOp = read_op, write: PrintOp | None = write_functional
 ) -> Op:
     """A table entry; without ``write`` the operation is printed in generic form."""
-    return op(
-        f"tosa.{name}",
-        "operands* -> results*",
-        (read, write),
-        regions=None,
-        traits=Trait.PURE,
-    )
+    return pure(f"tosa.{name}", "operands* -> results*", (read, write), regions=None)
 
 
 OPERATIONS = (
     *map(_op, (*ELEMENTWISE, *COMPARED, *OTHERS, *REFUSED)),
     _op("cond_if", read_cond_if, None),
     _op("while_loop", read_while_loop, None),
-    op(
-        "tosa.yield",
-        "operands*",
-        (read_return, write_return),
-        traits=Trait.TERMINATOR,
-    ),
+    terminator("tosa.yield", "operands*", (read_return, write_return)),
 )

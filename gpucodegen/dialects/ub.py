@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from gpucodegen.dialects.framework import kinds
-from gpucodegen.dialects.framework.declare import op
-from gpucodegen.dialects.framework.definition import Trait
+from gpucodegen.dialects.framework.declare import pure, terminator
 from gpucodegen.ir.attributes import OpaqueAttr
 
 _POISON = kinds.AttributeKind(
@@ -15,12 +14,11 @@ _POISON = kinds.AttributeKind(
 )
 
 OPERATIONS = (
-    op(
+    pure(
         "ub.poison",
         "-> result",
         "attr-dict (`<` $value^ `>`)? `:` type($result)",
         attributes={"value": _POISON},
-        traits=Trait.PURE,
     ),
-    op("ub.unreachable", "", "attr-dict", traits=Trait.TERMINATOR),
+    terminator("ub.unreachable", "", "attr-dict"),
 )

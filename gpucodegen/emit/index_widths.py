@@ -233,7 +233,6 @@ class Applied(NamedTuple):
 
 
 def _applied(op: Operation) -> Iterator[Applied]:
-    """The maps and conditions of an operation."""
     if op.name == "affine.for":
         loop = affine.For(op)
         yield _of(loop.lower_map, loop.lower_operands)

@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 from gpucodegen.ir.locations import UNKNOWN, FileLoc, Location, file_location
 from gpucodegen.records import dataclass
@@ -83,8 +83,18 @@ def _place(text: str, offset: int, filename: str) -> FileLoc:
 Note = tuple[Location, str]
 
 
+class Placed(Protocol):
+    """An operation, of which messages tell name and place."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def location(self) -> Location: ...
+
+
 class Diagnostic(Exception):
-    """One catalogued message; subclasses fill ``code``, ``template`` and ``remedy``.
+    """One catalogued message; subclasses give ``code``, ``template`` and ``remedy``.
 
     ``template`` is filled with the keyword arguments of the constructor.  ``focus``
     moves the place from an operation to a token of it once the text is at hand.
@@ -94,6 +104,10 @@ class Diagnostic(Exception):
     severity: ClassVar[str] = "error"
     template: ClassVar[str] = "{text}"
     remedy: ClassVar[str] = ""
+
+    def __init_subclass__(cls, code: str = "") -> None:
+        super().__init_subclass__()
+        cls.code = code or cls.code
 
     def __init__(
         self,
@@ -111,6 +125,11 @@ class Diagnostic(Exception):
         self.details = details
         self.source_lines: dict[int, str] = {}
         super().__init__(self.message)
+
+    @classmethod
+    def at(cls, operation: Placed, **details: Any) -> Self:
+        """The message about an operation, whose name is the detail ``operation``."""
+        return cls(operation.location, operation=operation.name, **details)
 
     @property
     def message(self) -> str:

@@ -47,133 +47,117 @@ def _is_ours(frame: FrameType) -> bool:
     return name.partition(".")[0] == _PACKAGE or name in _BETWEEN
 
 
-class PossiblyOutOfBounds(CodegenWarning):
+class PossiblyOutOfBounds(CodegenWarning, code="W001"):
     """An access that may leave its buffer."""
 
-    code = "W001"
     template = "access of {buffer} may be out of bounds: {witness}"
     remedy = "Tighten the loop bounds, or pass arrays that are large enough"
 
 
-class ProvenOutOfBounds(CodegenWarning):
+class ProvenOutOfBounds(CodegenWarning, code="W002"):
     """An access that leaves its buffer; an error when compiled."""
 
-    code = "W002"
     template = "access of {buffer} is out of bounds: {witness}"
     remedy = "Correct the index or the loop bounds"
 
 
-class UnregisteredOperationKept(CodegenWarning):
+class UnregisteredOperationKept(CodegenWarning, code="W003"):
     """An unknown operation whose text is kept as it is."""
 
-    code = "W003"
     template = "operation '{name}' is not known; its text is kept as it is"
     remedy = "It cannot run"
 
 
-class OldSpelling(CodegenWarning):
+class OldSpelling(CodegenWarning, code="W004"):
     """A spelling that is read but no longer written."""
 
-    code = "W004"
     template = "'{written}' is read as '{meant}'"
     remedy = "Write {meant}"
 
 
-class CacheUnusable(CodegenWarning):
+class CacheUnusable(CodegenWarning, code="W007"):
     """The disk cache cannot be used."""
 
-    code = "W007"
     template = "the cache at {path} cannot be used: {reason}"
     remedy = "Set GPUCODEGEN_CACHE_DIR to a folder that you alone may write to"
 
 
-class ShippedUnusable(CodegenWarning):
+class ShippedUnusable(CodegenWarning, code="W020"):
     """Tuned schedules of an installed package that cannot be read."""
 
-    code = "W020"
     template = "the tuned schedules of {name} cannot be used: {reason}"
     remedy = "Tell its authors; 'gpucodegen tune export' writes the form that is read"
 
 
-class MissingVisibility(CodegenWarning):
+class MissingVisibility(CodegenWarning, code="W008"):
     """An external function that is not private."""
 
-    code = "W008"
     template = "external function {name} is not private"
     remedy = "Write func.func private before its name"
 
 
-class RangeCrossesFunction(CodegenWarning):
+class RangeCrossesFunction(CodegenWarning, code="W010"):
     """A function of 2019 that takes or gives a ``!linalg.range``: read, not run."""
 
-    code = "W010"
     template = "the !linalg.range of function {name} crosses a function boundary"
     remedy = "Pass its three indices, and make the range where it is used"
 
 
-class DependenceReported(CodegenWarning):
+class DependenceReported(CodegenWarning, code="W009"):
     """One row of the pass memref-dependence-check."""
 
-    code = "W009"
     severity = "remark"
     template = "dependence from {source} to {sink} at depth {depth} = {result}"
     remedy = "Keep the first access before the second"
 
 
-class UndefinedRead(CodegenWarning):
+class UndefinedRead(CodegenWarning, code="W011"):
     """A read of a local buffer that finds no value in any of its iterations."""
 
-    code = "W011"
     template = "{buffer} is read but holds no value yet: {witness}"
     remedy = "Write it first, or pass it in as an argument"
 
 
-class PossiblyUndefinedRead(CodegenWarning):
+class PossiblyUndefinedRead(CodegenWarning, code="W012"):
     """A read of a local buffer that finds no value in some of its iterations."""
 
-    code = "W012"
     template = "{buffer} may be read where it holds no value yet: {witness}"
     remedy = "Write all of it first, or correct the index or the loop bounds"
 
 
-class OrderKept(CodegenWarning):
+class OrderKept(CodegenWarning, code="W016"):
     """A nest whose order was to change, but isl gave no answer in time."""
 
-    code = "W016"
     template = "the loops ({loops}) keep their order: {reason}"
     remedy = "Simplify their bounds and subscripts, or split the nest"
 
 
-class TimeTilesUnproven(CodegenWarning):
+class TimeTilesUnproven(CodegenWarning, code="W017"):
     """Tiles or steps of loops that could not be proven free of races in time."""
 
-    code = "W017"
     template = "the loops of '{function}' run without tiles or barriers: {reason}"
     remedy = "Pass time_tiles=False to start without them"
 
 
-class KernelUnproven(CodegenWarning):
+class KernelUnproven(CodegenWarning, code="W021"):
     """A kernel whose order of threads this proof does not model."""
 
-    code = "W021"
     template = "the kernel is not proven free of races: {reason}"
     remedy = "Run it with target='sim', which checks every execution for races"
 
 
-class PossiblySlow(CodegenWarning):
+class PossiblySlow(CodegenWarning, code="W019"):
     """A long sum of floats on a GPU, whose order has to stay."""
 
-    code = "W019"
     template = (
         "{terms} terms are added one after the other, in the order of the program"
     )
     remedy = "Pass reassociate=True, or write fastmath<reassoc>, if any order will do"
 
 
-class ArgumentCopied(CodegenWarning):
+class ArgumentCopied(CodegenWarning, code="W022"):
     """An array that every call copies, because of its strides."""
 
-    code = "W022"
     template = (
         "{function}: every call copies argument {argument} of strides {strides}:"
         " {reason}"
@@ -181,10 +165,9 @@ class ArgumentCopied(CodegenWarning):
     remedy = "Pass an array that is contiguous, as numpy.ascontiguousarray makes"
 
 
-class ElementTransfers(CodegenWarning):
+class ElementTransfers(CodegenWarning, code="W023"):
     """A loop of the host that accesses the memory of a GPU element by element."""
 
-    code = "W023"
     template = (
         "the loop stays on the host and {action}: each is a transfer between host and"
         " device; {reason}"
@@ -192,26 +175,23 @@ class ElementTransfers(CodegenWarning):
     remedy = "Take these operations out of the loop, so that it becomes a kernel"
 
 
-class OperationIgnored(CodegenWarning):
+class OperationIgnored(CodegenWarning, code="W024"):
     """An operation of an unknown dialect that cannot change a result."""
 
-    code = "W024"
     template = "'{name}' is of an unknown dialect and is ignored: it has no results"
     remedy = "Pass handlers={{'{name}': function}} to run it, or remove it"
 
 
-class UnknownCacheSize(CodegenWarning):
+class UnknownCacheSize(CodegenWarning, code="W140"):
     """A cache size that is not a number of bytes."""
 
-    code = "W140"
     template = "GPUCODEGEN_CACHE_SIZE={value} is not a size, so the limit is 1 GiB"
     remedy = "Write a number of bytes, or one with K, M, G or T, such as 500M"
 
 
-class TensorCopied(CodegenWarning):
+class TensorCopied(CodegenWarning, code="W018"):
     """One row of the pass bufferize with ``report``."""
 
-    code = "W018"
     severity = "remark"
     template = "'{operation}' works on a copy of {tensor}: {reason}"
     remedy = "Use the new value in its place, or pass a tensor made here"

@@ -193,9 +193,7 @@ def _common(threads: Sequence[Thread], waiting: Sequence[Thread]) -> Operation:
 
 
 def _missed(op: Operation, waiting: int, count: int) -> errors.BarrierMissed:
-    return errors.BarrierMissed(
-        op.location, waiting=waiting, count=count, operation=op.name
-    )
+    return errors.BarrierMissed.at(op, waiting=waiting, count=count)
 
 
 Start = Callable[[Machine, Thread], Sequence[Any]]

@@ -98,9 +98,6 @@ def taken(value: Any, result: Value) -> Any:
     return made.copy()
 
 
-Row = tuple[Any, Type]
-"""A value of the machine, and its type."""
-
 _ARITHMETIC = frozenset({"arith", "math", "complex", "vector"})
 _WHOLE = frozenset(
     f"linalg.{name}"

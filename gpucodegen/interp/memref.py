@@ -31,13 +31,11 @@ from gpucodegen.interp.arith import combine
 from gpucodegen.interp.buffers import Box, MemRef, TrackedArray, contiguous, fresh
 from gpucodegen.interp.machine import Machine
 from gpucodegen.interp.registry import Evaluate
-from gpucodegen.interp.values import at, canonical, constant, element, empty, given
+from gpucodegen.interp.values import at, constant, element, empty, given
 from gpucodegen.ir.affine import Const, evaluate
 from gpucodegen.ir.attributes import AffineMapAttr, StridedLayoutAttr, SymbolRefAttr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import (
-    INDEX,
-    IndexType,
     MemRefType,
     Type,
     VectorType,
@@ -236,10 +234,6 @@ def _made_global(m: Machine, name: str) -> MemRef:
     if isinstance(initial, ElementsAttr):
         made.write(constant(initial, ty))
     return made
-
-
-def extent_of(value: Any, ty: Type) -> int:
-    return value if isinstance(ty, IndexType) else canonical(value, INDEX)
 
 
 def _metadata(_: Machine, __: Operation, source: MemRef) -> Any:

@@ -115,8 +115,3 @@ def operations(dialect: str) -> Mapping[str, Evaluate]:
         table: Mapping[str, Evaluate] = getattr(module, name)
         found |= {n: f for n, f in table.items() if n.startswith(f"{dialect}.")}
     return found
-
-
-def names() -> tuple[str, ...]:
-    """All operations that can be executed; terminators are read by their parents."""
-    return tuple(name for dialect in _TABLES for name in operations(dialect))

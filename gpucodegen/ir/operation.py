@@ -21,6 +21,7 @@ from dataclasses import field, replace
 from operator import is_
 from threading import Lock
 from types import MappingProxyType
+from typing import Protocol
 
 from gpucodegen.ir.attributes import (
     ArrayAttr,
@@ -233,7 +234,6 @@ class Region:
 def single_block(
     operations: Sequence[Operation], arguments: Sequence[Value] = ()
 ) -> Region:
-    """A region of one block."""
     return Region((Block(tuple(arguments), tuple(operations)),))
 
 
@@ -399,3 +399,44 @@ def operand_segments(op: Operation, count: int) -> tuple[tuple[Value, ...], ...]
     if isinstance(sizes, DenseArrayAttr):
         return split(op.operands, [int(size) for size in sizes.values])
     return (op.operands,) + ((),) * (count - 1)
+
+
+class View(Protocol):
+    """Reading access to an operation."""
+
+    @property
+    def operation(self) -> Operation: ...
+
+
+@dataclass(frozen=True, slots=True)
+class OperandAt:
+    """Member of a view: one operand."""
+
+    at: int
+
+    def __get__(self, view: View, _: object) -> Value:
+        return view.operation.operands[self.at]
+
+
+@dataclass(frozen=True, slots=True)
+class OperandsFrom:
+    """Member of a view: the operands from a position on."""
+
+    start: int
+
+    def __get__(self, view: View, _: object) -> tuple[Value, ...]:
+        return view.operation.operands[self.start :]
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """Member of a view: the operands in one of the segments, or in adjacent ones."""
+
+    start: int
+    end: int | None = None
+    of: int = 0
+
+    def __get__(self, view: View, _: object) -> tuple[Value, ...]:
+        groups = operand_segments(view.operation, self.of)
+        end = self.start + 1 if self.end is None else self.end
+        return tuple(v for group in groups[self.start : end] for v in group)

@@ -1,8 +1,7 @@
 """Types of values: frozen dataclasses that print as MLIR.
 
-Shapes are tuples of ``int``, with ``DYNAMIC`` (``None``) for ``?``. The bases of types
-and attributes stand together, since a memref type holds a layout attribute and
-attributes hold types.
+Shapes are tuples of ``int``, with ``None`` for ``?``. The bases of types and attributes
+stand together, since a memref type holds a layout attribute and attributes hold types.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ class Attribute:
     __slots__ = ()
 
 
-DYNAMIC: None = None
 Shape = tuple[int | None, ...]
 
 

@@ -84,9 +84,8 @@ def _expect(
     at = tuple(map(int, wrong[0]))
     kind = given.kinds[0].removesuffix("[]")
     actual, expected = (number_text(array[at], kind) for array in (found, wanted))
-    raise errors.ExpectationFailed(
-        given.location,
-        operation=given.name,
+    raise errors.ExpectationFailed.at(
+        given,
         count=len(wrong),
         total=found.size,
         index=f" at {list(at)}" if at else "",

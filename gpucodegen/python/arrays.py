@@ -86,7 +86,7 @@ class View:
     def element(self, b: OperationList, at: Sequence[Scalar]) -> Scalar:
         """``memref.load``."""
         places = [index.ssa(b) for index in at]
-        (value,) = b.add("memref.load", (self.memory, *places), [self.type.element])
+        value = b.value("memref.load", (self.memory, *places), self.type.element)
         return Scalar(self.dtype, value)
 
     def put(self, b: OperationList, at: Sequence[Scalar], number: Scalar) -> None:
@@ -437,5 +437,5 @@ def _position(b: OperationList, read: Read) -> Scalar:
     if dimension is None:
         return known(0)
     number = {"dim": IntegerAttr(dimension, I64)}
-    (value,) = b.add("linalg.index", (), [INDEX], number)
+    value = b.value("linalg.index", (), INDEX, number)
     return Scalar(int, value, limits=NATURAL)

@@ -166,7 +166,7 @@ class ArrayJoin:
         memory = _empty(b, self.leaf) if leaf is UNSET else leaf.memory
         if memory.type == self.leaf.type:
             return memory
-        return b.add("memref.cast", (memory,), [self.leaf.type])[0]
+        return b.value("memref.cast", (memory,), self.leaf.type)
 
     def restored(self, c: Context, values: Any) -> Bound:
         """The array after the join; its extents are read again if they may differ."""
@@ -339,5 +339,5 @@ def extent_of(b: OperationList, memory: Value, dimension: int) -> Scalar:
     if ty.shape[dimension] is not None:
         return known(ty.shape[dimension])
     number = b.constant(dimension, INDEX)
-    (value,) = b.add("memref.dim", (memory, number), [INDEX])
+    value = b.value("memref.dim", (memory, number), INDEX)
     return Scalar(int, value, limits=NATURAL)

@@ -81,7 +81,7 @@ class Handle:
     def __getitem__(self, indices: Any) -> Handle:
         """``memref.load``."""
         b, view, places = self._element(indices)
-        (value,) = b.add("memref.load", (view.memory, *places), [view.type.element])
+        value = b.value("memref.load", (view.memory, *places), view.type.element)
         return Handle(self.builder, Scalar(view.dtype, value))
 
     def __setitem__(self, indices: Any, value: Any) -> None:

@@ -20,18 +20,18 @@ def constant(b: OperationList, value: complex, ty: ComplexType) -> Value:
 
 
 def created(b: OperationList, real: Value, imaginary: Value, ty: ComplexType) -> Value:
-    return b.add("complex.create", (real, imaginary), [ty])[0]
+    return b.value("complex.create", (real, imaginary), ty)
 
 
 def part(b: OperationList, name: str, value: Value) -> Value:
     """``re``, ``im``, ``abs`` or ``angle`` of a complex number."""
     ty = value.type
     assert isinstance(ty, ComplexType)
-    return b.add(f"complex.{name}", (value,), [ty.element])[0]
+    return b.value(f"complex.{name}", (value,), ty.element)
 
 
 def _same_type(name: str) -> Rule:
-    return lambda b, v: b.add(f"complex.{name}", v, [v[0].type])[0]
+    return lambda b, v: b.value(f"complex.{name}", v, v[0].type)
 
 
 def _part(name: str) -> Rule:
@@ -39,7 +39,7 @@ def _part(name: str) -> Rule:
 
 
 def _test(name: str) -> Rule:
-    return lambda b, v: b.add(f"complex.{name}", v, [I1])[0]
+    return lambda b, v: b.value(f"complex.{name}", v, I1)
 
 
 def _of_parts(test: Callable[[OperationList, Value], Value], joined: str) -> Rule:
@@ -47,23 +47,23 @@ def _of_parts(test: Callable[[OperationList, Value], Value], joined: str) -> Rul
 
     def rule(b: OperationList, v: Sequence[Value]) -> Value:
         found = [test(b, part(b, name, v[0])) for name in ("re", "im")]
-        return b.add(f"arith.{joined}", found, [I1])[0]
+        return b.value(f"arith.{joined}", found, I1)
 
     return rule
 
 
 def _parts_test(name: str) -> Callable[[OperationList, Value], Value]:
-    return lambda b, value: b.add(f"math.{name}", (value,), [I1])[0]
+    return lambda b, value: b.value(f"math.{name}", (value,), I1)
 
 
 def _reciprocal(b: OperationList, v: Sequence[Value]) -> Value:
     ty = v[0].type
     assert isinstance(ty, ComplexType)
-    return b.add("complex.div", (constant(b, 1, ty), v[0]), [ty])[0]
+    return b.value("complex.div", (constant(b, 1, ty), v[0]), ty)
 
 
 def _square(b: OperationList, v: Sequence[Value]) -> Value:
-    return b.add("complex.mul", (v[0], v[0]), [v[0].type])[0]
+    return b.value("complex.mul", (v[0], v[0]), v[0].type)
 
 
 def _same(_: OperationList, v: Sequence[Value]) -> Value:

@@ -45,13 +45,12 @@ def operation(name: str) -> Rule:
     """A rule: one operation whose result has the type of its operands."""
 
     def rule(b: OperationList, values: Sequence[Value]) -> Value:
-        return b.add(name, values, [values[0].type])[0]
+        return b.value(name, values, values[0].type)
 
     return rule
 
 
 def comparison(predicate: str) -> Rule:
-    """A rule: a comparison."""
     return lambda b, v: compared(b, predicate, v[0], v[1])
 
 
@@ -61,7 +60,7 @@ def _scaled(over: float, under: float) -> Rule:
     def rule(b: OperationList, v: Sequence[Value]) -> Value:
         number = np.float32 if v[0].type == F32 else np.float64
         factor = b.constant(float(number(over) / number(under)), v[0].type)
-        return b.add("arith.mulf", (v[0], factor), [v[0].type])[0]
+        return b.value("arith.mulf", (v[0], factor), v[0].type)
 
     return rule
 
@@ -71,7 +70,7 @@ def _zero(b: OperationList, v: Sequence[Value]) -> Value:
 
 
 def _negative(b: OperationList, v: Sequence[Value]) -> Value:
-    return b.add("arith.subi", (_zero(b, v), v[0]), [v[0].type])[0]
+    return b.value("arith.subi", (_zero(b, v), v[0]), v[0].type)
 
 
 def _absolute(b: OperationList, v: Sequence[Value]) -> Value:
@@ -81,7 +80,7 @@ def _absolute(b: OperationList, v: Sequence[Value]) -> Value:
 
 def _invert(b: OperationList, v: Sequence[Value]) -> Value:
     ones = b.constant(1 if v[0].type == I1 else -1, v[0].type)
-    return b.add("arith.xori", (v[0], ones), [v[0].type])[0]
+    return b.value("arith.xori", (v[0], ones), v[0].type)
 
 
 def _floor_remainder(b: OperationList, v: Sequence[Value]) -> Value:
@@ -119,31 +118,31 @@ def _in_wide(rule: Rule, narrow: Sequence[Type] = (F16,), wide: Type = F32) -> R
     def widened(b: OperationList, v: Sequence[Value]) -> Value:
         if v[0].type not in narrow:
             return rule(b, v)
-        found = rule(b, [b.add("arith.extf", (x,), [wide])[0] for x in v])
-        return b.add("arith.truncf", (found,), [v[0].type])[0]
+        found = rule(b, [b.value("arith.extf", (x,), wide) for x in v])
+        return b.value("arith.truncf", (found,), v[0].type)
 
     return widened
 
 
 def _sum(b: OperationList, x: Value, y: Value) -> Value:
-    return b.add("arith.addf", (x, y), [x.type])[0]
+    return b.value("arith.addf", (x, y), x.type)
 
 
 def _divmod(b: OperationList, v: Sequence[Value]) -> tuple[Value, Value, Value]:
     """C's remainder, whether ``y`` is added to match its sign, and the adjusted one."""
     zero = _zero(b, v)
-    (rest,) = b.add("arith.remf", v, [v[0].type])
+    rest = b.value("arith.remf", v, v[0].type)
     signs = [compared(b, "olt", value, zero) for value in (rest, v[1])]
-    (differ,) = b.add("arith.xori", signs, [I1])
+    differ = b.value("arith.xori", signs, I1)
     is_rest = compared(b, "une", rest, zero)
-    (moves,) = b.add("arith.andi", (differ, is_rest), [I1])
+    moves = b.value("arith.andi", (differ, is_rest), I1)
     return rest, moves, chosen(b, moves, _sum(b, rest, v[1]), rest)
 
 
 def _float_remainder(b: OperationList, v: Sequence[Value]) -> Value:
     """``npy_remainder``: a remainder of zero has the sign of ``y``."""
     _, _, moved = _divmod(b, v)
-    (signed,) = b.add("math.copysign", (moved, v[1]), [v[0].type])
+    signed = b.value("math.copysign", (moved, v[1]), v[0].type)
     return chosen(b, compared(b, "oeq", moved, _zero(b, v)), signed, moved)
 
 
@@ -171,10 +170,10 @@ def _float_quotient(b: OperationList, v: Sequence[Value]) -> Value:
 
 def _integer_power(b: OperationList, v: Sequence[Value]) -> Value:
     if v[0].type != INDEX:
-        return b.add("math.ipowi", v, [v[0].type])[0]
-    wide = [b.add("arith.index_cast", (x,), [I64])[0] for x in v]
-    (power,) = b.add("math.ipowi", wide, [I64])
-    return b.add("arith.index_cast", (power,), [INDEX])[0]
+        return b.value("math.ipowi", v, v[0].type)
+    wide = [b.value("arith.index_cast", (x,), I64) for x in v]
+    power = b.value("math.ipowi", wide, I64)
+    return b.value("arith.index_cast", (power,), INDEX)
 
 
 def _unsigned_power(b: OperationList, v: Sequence[Value]) -> Value:
@@ -185,14 +184,14 @@ def _unsigned_power(b: OperationList, v: Sequence[Value]) -> Value:
     """
     ty = v[0].type
     if ty != I64:
-        wide = [b.add("arith.extui", (x,), [I64])[0] for x in v]
-        (power,) = b.add("math.ipowi", wide, [I64])
-        return b.add("arith.trunci", (power,), [ty])[0]
-    (top,) = b.add("arith.shrui", (v[1], b.constant(63, ty)), [ty])
-    (moved,) = b.add("arith.shli", (top, b.constant(62, ty)), [ty])
-    (rest,) = b.add("arith.andi", (v[1], b.constant((1 << 63) - 1, ty)), [ty])
-    (exponent,) = b.add("arith.ori", (rest, moved), [ty])
-    return b.add("math.ipowi", (v[0], exponent), [ty])[0]
+        wide = [b.value("arith.extui", (x,), I64) for x in v]
+        power = b.value("math.ipowi", wide, I64)
+        return b.value("arith.trunci", (power,), ty)
+    top = b.value("arith.shrui", (v[1], b.constant(63, ty)), ty)
+    moved = b.value("arith.shli", (top, b.constant(62, ty)), ty)
+    rest = b.value("arith.andi", (v[1], b.constant((1 << 63) - 1, ty)), ty)
+    exponent = b.value("arith.ori", (rest, moved), ty)
+    return b.value("math.ipowi", (v[0], exponent), ty)
 
 
 def _sign(b: OperationList, v: Sequence[Value]) -> Value:
@@ -207,7 +206,7 @@ def _sign(b: OperationList, v: Sequence[Value]) -> Value:
 
 
 def _unsigned_sign(b: OperationList, v: Sequence[Value]) -> Value:
-    return b.add("arith.minui", (v[0], b.constant(1, v[0].type)), [v[0].type])[0]
+    return b.value("arith.minui", (v[0], b.constant(1, v[0].type)), v[0].type)
 
 
 def category_of(value: Value) -> str:
@@ -216,11 +215,11 @@ def category_of(value: Value) -> str:
 
 
 def _square(name: str) -> Rule:
-    return lambda b, v: b.add(name, (v[0], v[0]), [v[0].type])[0]
+    return lambda b, v: b.value(name, (v[0], v[0]), v[0].type)
 
 
 def _reciprocal(b: OperationList, v: Sequence[Value]) -> Value:
-    return b.add("arith.divf", (b.constant(1, v[0].type), v[0]), [v[0].type])[0]
+    return b.value("arith.divf", (b.constant(1, v[0].type), v[0]), v[0].type)
 
 
 def _integer_reciprocal(b: OperationList, v: Sequence[Value]) -> Value:
@@ -265,7 +264,7 @@ def _hypotenuse(b: OperationList, v: Sequence[Value]) -> Value:
     found = product(root, by_size(2.0**600, 2.0**-600))
     infinity = number(float("inf"))
     are = [compared(b, "oeq", x, infinity) for x in sides]
-    return chosen(b, b.add("arith.ori", are, [I1])[0], infinity, found)
+    return chosen(b, b.value("arith.ori", are, I1), infinity, found)
 
 
 def _no(b: OperationList, v: Sequence[Value]) -> Value:
@@ -273,7 +272,7 @@ def _no(b: OperationList, v: Sequence[Value]) -> Value:
 
 
 def _test(name: str) -> Rule:
-    return lambda b, v: b.add(name, v, [I1])[0]
+    return lambda b, v: b.value(name, v, I1)
 
 
 def _numbers(name: str, *, signed: str = "", **others: Rule) -> dict[str, Rule]:

@@ -58,8 +58,6 @@ from gpucodegen.python.types import (
     of_annotation,
 )
 
-CallRule = Callable[..., Bound]
-
 
 def call(c: Context, evaluate: Any, node: ast.Call) -> Bound:
     if any(k.arg is None for k in node.keywords):
@@ -328,7 +326,7 @@ def _either(c: Context, condition: Scalar, yes: Arm, no: Arm) -> Any:
     for ops, value in (yes, no):
         ops.add("scf.yield", (value,))
         regions.append(single_block(ops.operations))
-    return c.b.add("scf.if", (where,), [yes[1].type], {}, regions)[0]
+    return c.b.value("scf.if", (where,), yes[1].type, {}, regions)
 
 
 def _of_truth(c: Context, where: Any, yes: Arm, no: Arm) -> Any:
@@ -338,7 +336,7 @@ def _of_truth(c: Context, where: Any, yes: Arm, no: Arm) -> Any:
         (yes, no, "arith.ori", True),
     ):
         if _known_truth(arm) is value:
-            return c.b.add(name, (where, other[1]), [I1])[0]
+            return c.b.value(name, (where, other[1]), I1)
     return chosen(c.b, where, yes[1], no[1])
 
 

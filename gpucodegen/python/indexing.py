@@ -364,7 +364,7 @@ def viewed(c: Context, view: View, parts: Sequence[Part]) -> View:
     )
     extents: Extents = tuple(parts[n].size for n in kept)
     ty = _part_type(view, parts, kept)
-    (memory,) = c.b.add("memref.subview", [view.memory], [ty], hint=view.memory.name)
+    memory = c.b.value("memref.subview", [view.memory], ty, hint=view.memory.name)
     c.b.operations[-1] = with_columns(c.b.operations[-1], columns)
     gapless = view.is_contiguous and _without_gaps(view, parts)
     cut = (view.memory, tuple(parts))

@@ -252,12 +252,12 @@ def _violations(b: OperationList, check: Check) -> list[Value]:
 def _any_violated(b: OperationList, check: Check) -> Value:
     found, *rest = _violations(b, check)
     for other in rest:
-        (found,) = b.add("arith.ori", (found, other), [I1])
+        found = b.value("arith.ori", (found, other), I1)
     for start, stop in check.ranges:
         if limits_of(start)[1] < limits_of(stop)[0]:
             continue
         is_some = compared(b, "slt", start.ssa(b), stop.ssa(b))
-        (found,) = b.add("arith.andi", (found, is_some), [I1])
+        found = b.value("arith.andi", (found, is_some), I1)
     return found
 
 

@@ -41,7 +41,7 @@ def _trips(b: OperationList, loop: Block) -> Scalar:
         return known(max(size.constant, 0))
     if size.is_natural:
         return size
-    (value,) = b.add("arith.maxsi", (size.value, known(0).ssa(b)), [INDEX])
+    value = b.value("arith.maxsi", (size.value, known(0).ssa(b)), INDEX)
     return Scalar(int, value, limits=NATURAL)
 
 

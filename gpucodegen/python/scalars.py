@@ -192,7 +192,7 @@ def astype(
         if after == "b":
             is_some = [_part(scalar, name, b) for name in ("re", "im")]
             truths = [astype(b, x, kind).ssa(b) for x in is_some]
-            return Scalar(kind, b.add("arith.ori", truths, [I1])[0])
+            return Scalar(kind, b.value("arith.ori", truths, I1))
         return astype(b, _part(scalar, "re", b), kind)
     if after == "b" and before != "b":
         zero = b.constant(0, source)
@@ -209,7 +209,7 @@ def astype(
     if source == INDEX:
         value = _as_integer(b, value, I64, "i")
     name = "arith.sitofp" if before == "i" else "arith.uitofp"
-    return Scalar(kind, b.add(name, (value,), [target])[0])
+    return Scalar(kind, b.value(name, (value,), target))
 
 
 def _part(scalar: Scalar, name: str, b: OperationList) -> Scalar:
@@ -245,7 +245,7 @@ def _as_integer(b: OperationList, value: Value, target: Type, before: str) -> Va
     else:
         widths = [getattr(ty, "width", 64) for ty in (source, target)]
         name = f"arith.ext{sign}i" if widths[0] < widths[1] else "arith.trunci"
-    return b.add(name, (value,), [target])[0]
+    return b.value(name, (value,), target)
 
 
 def _truncated(b: OperationList, value: Value, target: Type, after: str) -> Value:
@@ -257,10 +257,10 @@ def _truncated(b: OperationList, value: Value, target: Type, after: str) -> Valu
     width = getattr(target, "width", 64)
     if after == "i" or width < 64:
         inner = I32 if width < 32 or (width == 32 and after == "i") else I64
-        (whole,) = b.add("arith.fptosi", (value,), [inner])
+        whole = b.value("arith.fptosi", (value,), inner)
         return _as_integer(b, whole, target, "i")
-    (signed,) = b.add("arith.fptosi", (value,), [I64])
-    (unsigned,) = b.add("arith.fptoui", (value,), [I64])
+    signed = b.value("arith.fptosi", (value,), I64)
+    unsigned = b.value("arith.fptoui", (value,), I64)
     is_negative = compared(b, "olt", value, b.constant(0, value.type))
     return chosen(b, is_negative, signed, unsigned)
 
@@ -272,7 +272,7 @@ def _as_float(b: OperationList, value: Value, target: Type) -> Value:
     if bits[0] == bits[-1]:
         return value
     name = "arith.extf" if bits[0] < bits[-1] else "arith.truncf"
-    return b.add(name, (value,), [target])[0]
+    return b.value(name, (value,), target)
 
 
 def compared(b: OperationList, predicate: str, x: Value, y: Value) -> Value:
@@ -284,12 +284,11 @@ def compared(b: OperationList, predicate: str, x: Value, y: Value) -> Value:
 
 
 def chosen(b: OperationList, condition: Value, yes: Value, no: Value) -> Value:
-    """``arith.select``."""
-    return b.add("arith.select", (condition, yes, no), [yes.type])[0]
+    return b.value("arith.select", (condition, yes, no), yes.type)
 
 
 def negated(b: OperationList, truth: Value) -> Value:
-    return b.add("arith.xori", (truth, b.constant(1, I1)), [I1])[0]
+    return b.value("arith.xori", (truth, b.constant(1, I1)), I1)
 
 
 def integers(b: OperationList, name: str, one: Scalar, other: Scalar) -> Scalar:
@@ -312,7 +311,7 @@ def integers(b: OperationList, name: str, one: Scalar, other: Scalar) -> Scalar:
         (value,) = form.terms
         return next((s for s in (one, other) if s.value is value), Scalar(int, value))
     operation = {"floordiv": "arith.floordivsi"}.get(name, f"arith.{name}i")
-    (value,) = b.add(operation, (one.ssa(b), other.ssa(b)), [INDEX])
+    value = b.value(operation, (one.ssa(b), other.ssa(b)), INDEX)
     limits = combined_limits(name, one, other)
     return Scalar(int, value, limits=limits, form=form, parts=(name, one, other))
 

@@ -252,7 +252,7 @@ class Statements:
             for ops in arms:
                 c.b.operations += ops.operations
             results = [
-                c.b.add("arith.select", (where, x, y), [x.type])[0]
+                c.b.value("arith.select", (where, x, y), x.type)
                 for x, y in zip(*rows, strict=True)
             ]
         else:

@@ -303,7 +303,7 @@ def _passed(b: OperationList, value: Any, t: ArgumentType) -> Value:
         return value.ssa(b)
     if value.type == t.mlir:
         return value.memory
-    return b.add("memref.cast", (value.memory,), [t.mlir])[0]
+    return b.value("memref.cast", (value.memory,), t.mlir)
 
 
 def _received(b: OperationList, result: Result, given: Any, values: list[Any]) -> Bound:

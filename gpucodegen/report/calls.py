@@ -27,7 +27,6 @@ class Call:
 
     @property
     def target(self) -> str:
-        """The target of the call."""
         return self.function.key_for(self.arguments)[0]
 
     @property

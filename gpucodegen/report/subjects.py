@@ -65,7 +65,6 @@ class Nest:
         return tuple(s for s in self.model.statements if s.name in names)
 
     def verdict(self, loop: Loop) -> LoopVerdict:
-        """The verdict on one of its loops."""
         return next(v for v in self.verdicts if v.loop.name == loop.name)
 
     def band_of(self, loop: Loop) -> Band:

@@ -197,7 +197,6 @@ ARITHMETIC = ("FFMA", "DFMA", "HFMA2", "MMA")
 
 
 def kind(x: MachineInstruction) -> str:
-    """The kind of one instruction."""
     return _kind(x.opcode)
 
 
@@ -224,12 +223,3 @@ def main_loop(listing: Listing) -> tuple[MachineInstruction, ...]:
         return work, -len(loop) if work else len(loop), -loop[0].at
 
     return max(listing.loops(), key=weight, default=())
-
-
-def share(counts: Counter[str], name: str) -> float:
-    """The share of one kind.
-
-    >>> share(Counter(FFMA=3, LDS=1), "FFMA")
-    0.75
-    """
-    return counts[name] / max(counts.total(), 1)

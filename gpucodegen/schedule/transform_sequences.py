@@ -121,9 +121,8 @@ def payload(module: Module) -> tuple[Module, dict[str, Schedule]]:
     main = named.get(MAIN) or next(iter(mains), None)
     if main is None:
         first = sequences[0]
-        raise errors.UnsupportedOperation(
-            first.location,
-            operation=first.name,
+        raise errors.UnsupportedOperation.at(
+            first,
             target="schedules",
             advice=f"Call the sequence that is to run @{MAIN}",
         )
@@ -275,9 +274,7 @@ class _Sequence:
 
 
 def _refused(op: Operation, advice: str) -> errors.UnsupportedOperation:
-    return errors.UnsupportedOperation(
-        op.location, operation=op.name, target="schedules", advice=advice
-    )
+    return errors.UnsupportedOperation.at(op, target="schedules", advice=advice)
 
 
 def _numbers(op: Operation, *names: str) -> list[int]:

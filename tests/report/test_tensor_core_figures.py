@@ -14,7 +14,7 @@ from gpucodegen.report.gpu.model import KernelReport
 from gpucodegen.report.gpu.report import report
 from gpucodegen.runtime.cuda.compilation import compile_cubin, compile_ptx, disassemble
 from gpucodegen.runtime.host.spec import KernelSpec
-from gpucodegen.sass.listing import listings, main_loop, mix, share
+from gpucodegen.sass.listing import listings, main_loop, mix
 from gpucodegen.tiling.machine.gpu.devices import DEVICES
 from gpucodegen.tiling.machine.gpu.product_plan import clocks_of, plan_contraction
 from gpucodegen.tiling.machine.gpu.product_tiles import (
@@ -273,7 +273,7 @@ def main_names(
         "LDGSTS.E.BYPASS.128"
     }
     if not may_spill and not any("TF32" in name for name in names):
-        assert share(kinds, "integer") <= 0.15
+        assert kinds["integer"] / kinds.total() <= 0.15
     return names
 
 

@@ -23,7 +23,11 @@ follow from
 
 Extents of the grid need not be known where G_d = c*b + p, with b a block variable that
 no other index has in another form, and p of parameters alone: then g_d = |c|.  Where
-this fails, two indices floor(x/n) and x mod n count as one index x.
+this fails, two indices a floor(x/n) and c (x mod n) count as one index a c x.
+
+Accesses in branches that need different values of a block variable are apart if some
+index is r + g i in one, s + h i in the other, and gcd(g, h) does not divide r - s.  In
+a branch the variable has one value.
 
 Both are enumerated.  Conditions on anything but threads and the loops of H are taken as
 true, and so are unknown ones: this only adds accesses.
@@ -36,8 +40,9 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
-from math import prod
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from math import gcd, lcm, prod
 from typing import TypeAlias
 
 import numpy as np
@@ -126,9 +131,71 @@ def check_owners(kernel: KernelAccesses, array: str, uses: Sequence[Use]) -> Non
     """
     if not all(use.is_plain for use in uses):
         raise UndecidedError("copies")
-    found = _splits(kernel, array, uses)
-    widths = _check_threads(found, _offset_tables(kernel, found))
-    _check_blocks(kernel, found[0], widths)
+    branches = _branches(kernel, uses)
+    for fixed, own in branches.items():
+        blocks = {**kernel.blocks, **{name: 1 for name, _ in fixed}}
+        alone = replace(kernel, blocks=blocks)
+        found = _splits(alone, array, own)
+        widths = _check_threads(found, _offset_tables(alone, found))
+        _check_blocks(alone, found[0], widths)
+    classes = [{_residues(_sums(use)) for use in own} for own in branches.values()]
+    for one, other in combinations(classes, 2):
+        if not all(_are_apart(a, b) for a, b in product(one, other)):
+            raise UndecidedError("two branches use one cell")
+
+
+MOST_BRANCHES = 64
+"""Extent of a block variable that may choose a branch of the kernel."""
+
+
+def _branches(
+    kernel: KernelAccesses, uses: Sequence[Use]
+) -> dict[tuple[tuple[str, int], ...], list[Use]]:
+    """The accesses by the only values of block variables with which they run.
+
+    Variables that an index or the bound of a loop mentions do not count.
+    """
+    found: dict[tuple[tuple[str, int], ...], list[Use]] = {}
+    for use in uses:
+        bounds = (t for loop in use.loops for t in (*loop.lowers, *loop.uppers))
+        used = frozenset[str]().union(*(formula(t).variables for t in bounds))
+        used |= {n for one in _sums(use) for a in one.atoms.values() for n in names(a)}
+        unused = ((name, n) for name, n in kernel.blocks.items() if name not in used)
+        values = ((name, _only_value(use, name, n)) for name, n in unused)
+        fixed = tuple((name, n) for name, n in values if n is not None)
+        found.setdefault(fixed, []).append(use)
+    return found
+
+
+def _only_value(use: Use, name: str, extent: int | None) -> int | None:
+    """The value of a block variable that the conditions around an access require."""
+    if extent is None or not 1 < extent <= MOST_BRANCHES:
+        return None
+    alone = [
+        text
+        for condition in use.conditions
+        if condition.holds
+        for text in condition.constraints or ()
+        if _variables(text) == frozenset({name})
+    ]
+    (values,) = np.nonzero(held(alone, {name: np.arange(extent)}, (extent,)))
+    return int(values[0]) if len(values) == 1 else None
+
+
+_Residues: TypeAlias = tuple[tuple[int, int], ...]
+"""For each dimension r and g: all indices are r modulo g, or r if g is 0."""
+
+
+def _residues(sums: Sequence[Sum]) -> _Residues:
+    steps = [gcd(*one.factors.values()) for one in sums]
+    pairs = zip(sums, steps, strict=True)
+    return tuple((s.constant % g if g else s.constant, g) for s, g in pairs)
+
+
+def _are_apart(one: _Residues, other: _Residues) -> bool:
+    """Whether indices of some dimension never meet, by the test of divisors."""
+    found = [(r - s, gcd(g, h)) for (r, g), (s, h) in zip(one, other, strict=True)]
+    return any(far % g if g else far for far, g in found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,13 +243,14 @@ def _splits(kernel: KernelAccesses, array: str, uses: Sequence[Use]) -> list[_Sp
     if kernel.arrays[array].scope:
         raise UndecidedError("not one array for all blocks")
     sums = [_sums(use) for use in uses]
-    try:
-        return _with_one_tile(kernel, uses, sums)
-    except UndecidedError:
-        joined = _joined(sums)
-        if joined == sums:
-            raise
-        return _with_one_tile(kernel, uses, joined)
+    tried = [sums, _joined(sums, frozenset(kernel.blocks)), _joined(sums)]
+    for n, each in enumerate(tried):
+        try:
+            return _with_one_tile(kernel, uses, each)
+        except UndecidedError:
+            if each == tried[-1] or n == len(tried) - 1:
+                raise
+    raise AssertionError("the last attempt returns or raises")
 
 
 def _with_one_tile(
@@ -196,24 +264,38 @@ def _with_one_tile(
     return found
 
 
-def _joined(sums: list[tuple[Sum, ...]]) -> list[tuple[Sum, ...]]:
-    """Indices q = floor(x/n) + ... and r = (x mod n) + ... become n*q + r.
+def _joined(
+    sums: list[tuple[Sum, ...]], moved_by: frozenset[str] | None = None
+) -> list[tuple[Sum, ...]]:
+    """Indices q = a floor(x/n) + ... and r = c (x mod n) + ... become c n q + a r.
 
-    Equal q and r have equal n*q + r, so this only adds conflicts, whatever q and r are
-    in other accesses.
+    That is a c x + ..  Equal q and r have equal c n q + a r, so this only adds
+    conflicts, whatever q and r are in other accesses.  ``moved_by``: variables of
+    which x has one, if not any.
     """
     for d, index in enumerate(sums[0]):
         for text, dividend, number in index.remainders:
+            if moved_by is not None and moved_by.isdisjoint(names(dividend)):
+                continue
             wanted = set(quotients(dividend, number))
             for q, other in enumerate(sums[0]):
-                same = {t for t, f in other.factors.items() if f == index.factors[text]}
-                if q != d and wanted & same:
-                    return _joined([_join(each, q, d, number) for each in sums])
+                for t in wanted & other.factors.keys() if q != d else ():
+                    inner, outer = index.factors[text], other.factors[t]
+                    times = lcm(inner, outer)
+                    if inner > 0 and outer > 0:
+                        by = number * times // outer, times // inner
+                        made = [_join(each, (q, d), by) for each in sums]
+                        return _joined(made, moved_by)
     return sums
 
 
-def _join(sums: tuple[Sum, ...], q: int, r: int, number: int) -> tuple[Sum, ...]:
-    joined = sums[r].plus(sums[q], number).without_remainders()
+def _join(
+    sums: tuple[Sum, ...], which: tuple[int, int], by: tuple[int, int]
+) -> tuple[Sum, ...]:
+    """The sum of multiples of two indices in the place of the second one."""
+    (q, r), (outer, inner) = which, by
+    joined = Sum(0, {}, {}).plus(sums[r], inner).plus(sums[q], outer)
+    joined = joined.without_remainders()
     if not joined.fits:
         raise UndecidedError("large indices")
     return tuple(joined if d == r else one for d, one in enumerate(sums) if d != q)

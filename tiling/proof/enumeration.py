@@ -108,6 +108,26 @@ def proven(scop: Scop) -> Verdict:
     return Verdict(frozenset(decided))
 
 
+def have_owners(scop: Scop) -> bool:
+    """Whether one thread of one block owns each cell of the arrays of the whole grid.
+
+    Arrays that are only read, or only updated atomically, count, too.
+    """
+    try:
+        kernel = KernelAccesses.of(scop)
+    except UndecidedError:
+        return False
+    by_array = dict[str, list[Use]]()
+    for use in kernel.uses:
+        by_array.setdefault(use.access.array, []).append(use)
+    return all(
+        kernel.is_of_block(name)
+        or _needs_no_order(kernel, uses)
+        or _has_owners(kernel, name, uses)
+        for name, uses in by_array.items()
+    )
+
+
 def _tilings(
     kernel: KernelAccesses, by_array: Mapping[str, Sequence[Use]], names: Iterable[str]
 ) -> Iterator[tuple[str, Tiling]]:

@@ -81,12 +81,6 @@ def merged(store: TuningStore, text: str) -> int:
     return len(entries)
 
 
-def winner_in(text: str, key: str) -> Winner | None:
-    """The winner of a key in a text.  Raises ValueError as `merged` does."""
-    found = (entry for entry in _entries(text) if entry.get("key") == key)
-    return next((_read(entry)[2] for entry in found), None)
-
-
 def _entries(text: str) -> list[dict[str, Any]]:
     document = json.loads(text)
     if not isinstance(document, dict) or document.get("form") != FORM:

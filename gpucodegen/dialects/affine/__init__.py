@@ -8,9 +8,6 @@ from gpucodegen.dialects.affine.builders import (
     if_,
     load,
     max_,
-    min_,
-    parallel,
-    rank_of,
     store,
     yield_,
 )
@@ -47,9 +44,6 @@ __all__ = [
     "load",
     "map_of",
     "max_",
-    "min_",
-    "parallel",
-    "rank_of",
     "store",
     "yield_",
 ]

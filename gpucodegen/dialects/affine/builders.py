@@ -8,10 +8,7 @@ from gpucodegen.dialects.affine.views import TERMINATOR
 from gpucodegen.ir.affine import AffineMap, IntegerSet
 from gpucodegen.ir.attributes import (
     AffineMapAttr,
-    ArrayAttr,
     Attribute,
-    DenseArrayAttr,
-    IntegerAttr,
     IntegerSetAttr,
     index_attr,
 )
@@ -24,7 +21,7 @@ from gpucodegen.ir.operation import (
     segment_sizes,
     single_block,
 )
-from gpucodegen.ir.types import I32, I64, INDEX, MemRefType, Type, element_type
+from gpucodegen.ir.types import INDEX, Type, element_type
 
 
 def _as_map(bound: AffineMap | int) -> AffineMap:
@@ -69,49 +66,6 @@ def for_(
     )
 
 
-def parallel(
-    lower: Sequence[AffineMap | int],
-    upper: Sequence[AffineMap | int],
-    *,
-    body: Sequence[Operation],
-    ivs: Sequence[Value],
-    lower_operands: Sequence[Value] = (),
-    upper_operands: Sequence[Value] = (),
-    steps: Sequence[int] | None = None,
-    location: Location = UNKNOWN,
-) -> Operation:
-    """``affine.parallel`` without reductions; maps of one side share their operands."""
-    attributes: dict[str, Attribute] = {
-        **_bounds("lowerBounds", lower, lower_operands),
-        **_bounds("upperBounds", upper, upper_operands),
-        "steps": ArrayAttr(tuple(IntegerAttr(s, I64) for s in steps or [1] * len(ivs))),
-        "reductions": ArrayAttr(()),
-    }
-    region = single_block(_terminated(body, location), ivs)
-    operands = (*lower_operands, *upper_operands)
-    return Operation(
-        "affine.parallel",
-        operands,
-        attributes=attributes,
-        regions=(region,),
-        location=location,
-    )
-
-
-def _bounds(
-    side: str, bounds: Sequence[AffineMap | int], operands: Sequence[Value]
-) -> dict[str, Attribute]:
-    maps = [_as_map(bound) for bound in bounds]
-    dims = max((m.num_dims for m in maps), default=0)
-    syms = len(operands) - dims
-    results = tuple(result for m in maps for result in m.results)
-    groups = tuple(len(m.results) for m in maps)
-    return {
-        f"{side}Map": AffineMapAttr(AffineMap(dims, syms, results)),
-        f"{side}Groups": DenseArrayAttr(I32, groups),
-    }
-
-
 def if_(
     condition: IntegerSet,
     operands: Sequence[Value],
@@ -138,26 +92,19 @@ def if_(
 
 
 def yield_(values: Sequence[Value] = (), *, location: Location = UNKNOWN) -> Operation:
-    """``affine.yield``."""
     return Operation(TERMINATOR, tuple(values), location=location)
 
 
 def load(
-    memref: Value,
-    map_: AffineMap | None = None,
-    operands: Sequence[Value] = (),
-    *,
-    name: str = "",
-    location: Location = UNKNOWN,
+    memref: Value, map_: AffineMap | None = None, operands: Sequence[Value] = ()
 ) -> Operation:
     """``affine.load``; without a map the operands are the indices."""
     index_map = map_ or AffineMap.identity(len(operands))
     return Operation(
         "affine.load",
         (memref, *operands),
-        (Value(element_type(memref.type), name, location),),
+        (Value(element_type(memref.type)),),
         {"map": AffineMapAttr(index_map)},
-        location=location,
     )
 
 
@@ -166,8 +113,6 @@ def store(
     memref: Value,
     map_: AffineMap | None = None,
     operands: Sequence[Value] = (),
-    *,
-    location: Location = UNKNOWN,
 ) -> Operation:
     """``affine.store``; without a map the operands are the indices."""
     index_map = map_ or AffineMap.identity(len(operands))
@@ -175,7 +120,6 @@ def store(
         "affine.store",
         (value, memref, *operands),
         attributes={"map": AffineMapAttr(index_map)},
-        location=location,
     )
 
 
@@ -197,20 +141,7 @@ def apply(
     )
 
 
-def min_(
-    map_: AffineMap, operands: Sequence[Value] = (), *, name: str = ""
-) -> Operation:
-    """``affine.min``."""
-    return apply(map_, operands, name=name, op="affine.min")
-
-
 def max_(
     map_: AffineMap, operands: Sequence[Value] = (), *, name: str = ""
 ) -> Operation:
-    """``affine.max``."""
     return apply(map_, operands, name=name, op="affine.max")
-
-
-def rank_of(memref: Value) -> int:
-    """Rank of a memref value; zero for anything else."""
-    return memref.type.rank if isinstance(memref.type, MemRefType) else 0

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine as view
-from gpucodegen.dialects.framework.constraints import TypeConstraint
+from gpucodegen.dialects.framework.constraints import TypeConstraint, types_differ
 from gpucodegen.dialects.framework.definition import Check
 from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.dialects.shared.combiners import OF_ATOMICS
@@ -44,16 +44,14 @@ def _check_basis(o: Operation, dynamic: int, indices: int) -> None:
     entries = o.numbers("static_basis")
     marks = entries.count(DYNAMIC_MARK)
     if marks != dynamic:
-        raise errors.WrongAttribute(
-            o.location,
-            operation=o.name,
+        raise errors.WrongAttribute.at(
+            o,
             problem=f"{marks} unknown entries of the basis for {dynamic} values",
             hint="Give one value per unknown entry",
         )
     if indices not in (len(entries), len(entries) + 1):
-        raise errors.WrongAttribute(
-            o.location,
-            operation=o.name,
+        raise errors.WrongAttribute.at(
+            o,
             problem=f"{indices} indices for a basis of {len(entries)}",
             hint="Give one entry per index, or leave out the first",
         )
@@ -65,14 +63,11 @@ def _check_basis(o: Operation, dynamic: int, indices: int) -> None:
 def check_delinearize(o: Operation) -> None:
     """Results have the operand's type, one per positive extent or one more."""
     if not o.results:
-        raise errors.WrongResultCount(
-            o.location, operation=o.name, expected="at least 1", actual=0
-        )
+        raise errors.WrongResultCount.at(o, expected="at least 1", actual=0)
     _check_basis(o, len(o.operands) - 1, len(o.results))
     if any(entry < 1 and entry != DYNAMIC_MARK for entry in o.numbers("static_basis")):
-        raise errors.WrongAttribute(
-            o.location,
-            operation=o.name,
+        raise errors.WrongAttribute.at(
+            o,
             problem="an entry of the basis is not positive",
             hint="Use extents of at least 1",
         )
@@ -83,13 +78,8 @@ def _check_same_type(o: Operation, values: tuple[Value, ...]) -> None:
     first, *rest = values
     for value in rest:
         if value.type != first.type:
-            raise errors.TypesDiffer(
-                o.location,
-                operation=o.name,
-                first="the linear index",
-                first_type=first.type,
-                second="an index",
-                second_type=value.type,
+            raise types_differ(
+                o, "the linear index", first.type, "an index", value.type
             )
 
 
@@ -113,7 +103,7 @@ def _arity(o: Operation, what: str, expected: int, actual: int) -> None:
 def _map(o: Operation, name: str) -> AffineMap:
     attribute = o.attributes.get(name)
     if not isinstance(attribute, AffineMapAttr):
-        raise errors.MissingAttribute(o.location, operation=o.name, name=name)
+        raise errors.MissingAttribute.at(o, name=name)
     return attribute.map
 
 
@@ -126,9 +116,7 @@ def check_results(o: Operation) -> None:
     """``affine.apply`` takes a map with one result, ``min`` and ``max`` any number."""
     count = len(_map(o, "map").results)
     if count != 1 and (o.name == "affine.apply" or not count):
-        raise errors.WrongResultCount(
-            o.location, operation=o.name, expected=1, actual=count
-        )
+        raise errors.WrongResultCount.at(o, expected=1, actual=count)
 
 
 def check_access(position: int) -> Check:
@@ -158,13 +146,12 @@ def _check_element(o: Operation, position: int) -> None:
         is_vector = isinstance(value.type, VectorType) and "vector" in o.name
         actual = element_type(value.type) if is_vector else value.type
         if actual != element_type(ty):
-            raise errors.TypesDiffer(
-                o.location,
-                operation=o.name,
-                first="the element",
-                first_type=element_type(ty),
-                second="the value's element" if is_vector else "the value",
-                second_type=actual,
+            raise types_differ(
+                o,
+                "the element",
+                element_type(ty),
+                "the value's element" if is_vector else "the value",
+                actual,
             )
 
 
@@ -172,13 +159,7 @@ def check_locality(o: Operation) -> None:
     """The hint of a prefetch is between 0 (none) and 3 (keep)."""
     hint = o.attributes.get("localityHint")
     if isinstance(hint, IntegerAttr) and not 0 <= hint.value <= 3:
-        raise errors.OutOfRange(
-            o.location,
-            operation=o.name,
-            what="locality",
-            value=hint.value,
-            limit=4,
-        )
+        raise errors.OutOfRange.at(o, what="locality", value=hint.value, limit=4)
 
 
 def check_for(o: Operation) -> None:
@@ -189,9 +170,8 @@ def check_for(o: Operation) -> None:
     _nonempty(o, ("lowerBoundMap", "upperBoundMap"))
     loop = view.For(o)
     if loop.step < 1:
-        raise errors.WrongAttribute(
-            o.location,
-            operation=o.name,
+        raise errors.WrongAttribute.at(
+            o,
             problem=f"the step must be positive, found {loop.step}",
             hint="Count upwards",
         )
@@ -202,9 +182,8 @@ def check_for(o: Operation) -> None:
 def _nonempty(o: Operation, names: Sequence[str]) -> None:
     for name in names:
         if not _map(o, name).results:
-            raise errors.WrongAttribute(
-                o.location,
-                operation=o.name,
+            raise errors.WrongAttribute.at(
+                o,
                 problem="a bound's map has no result",
                 hint="Give the map at least one result",
             )
@@ -213,9 +192,8 @@ def _nonempty(o: Operation, names: Sequence[str]) -> None:
 def _check_arguments(o: Operation, expected: Sequence[object]) -> None:
     actual = [v.type for v in o.body.arguments]
     if actual != list(expected) or [v.type for v in o.results] != list(expected)[1:]:
-        raise errors.WrongStructure(
-            o.location,
-            operation=o.name,
+        raise errors.WrongStructure.at(
+            o,
             problem="body arguments, initial values and results differ in type",
             hint="Give them the same types in the same order",
         )
@@ -242,23 +220,18 @@ def check_parallel(o: Operation) -> None:
         ("steps", len(loop.steps)),
     ):
         if actual != count:
-            raise errors.WrongStructure(
-                o.location,
-                operation=o.name,
+            raise errors.WrongStructure.at(
+                o,
                 problem=f"{actual} {what} for {count} variables",
                 hint="Write one per variable",
             )
     if any(step < 1 for step in loop.steps):
-        raise errors.WrongAttribute(
-            o.location,
-            operation=o.name,
-            problem="every step must be positive",
-            hint="Count upwards",
+        raise errors.WrongAttribute.at(
+            o, problem="every step must be positive", hint="Count upwards"
         )
     if len(loop.reductions) != len(o.results):
-        raise errors.WrongStructure(
-            o.location,
-            operation=o.name,
+        raise errors.WrongStructure.at(
+            o,
             problem=f"{len(loop.reductions)} reductions for {len(o.results)} results",
             hint="Name one reduction per result",
         )
@@ -271,9 +244,8 @@ def _check_reduction(o: Operation, kind: str, ty: Type) -> None:
     if kind == "assign" or isinstance(ty, DialectType):
         return
     if not OF_ATOMICS[kind].takes(ty):
-        raise errors.WrongAttribute(
-            o.location,
-            operation=o.name,
+        raise errors.WrongAttribute.at(
+            o,
             problem=f"{kind} reduces no {ty}",
             hint="Use a reduction of numbers of this type",
         )
@@ -285,31 +257,21 @@ def check_dma_start(o: Operation) -> None:
     for name in ("src_map", "dst_map", "tag_map"):
         position = _check_end(o, name, position)
     if len(o.operands) - position not in (1, 3):
-        raise errors.WrongOperandCount(
-            o.location,
-            operation=o.name,
-            expected=f"{position + 1} or {position + 3}",
-            actual=len(o.operands),
+        raise errors.WrongOperandCount.at(
+            o, expected=f"{position + 1} or {position + 3}", actual=len(o.operands)
         )
 
 
 def _check_end(o: Operation, name: str, position: int) -> int:
     map_ = _map(o, name)
     if position >= len(o.operands):
-        raise errors.WrongOperandCount(
-            o.location,
-            operation=o.name,
-            expected="source, destination and tag as",
-            actual=len(o.operands),
+        raise errors.WrongOperandCount.at(
+            o, expected="source, destination and tag as", actual=len(o.operands)
         )
     ty = o.operands[position].type
     if not isinstance(ty, MemRefType):
-        raise errors.InvalidOperandType(
-            o.location,
-            operation=o.name,
-            what=f"operand {position}",
-            expected="a memref",
-            actual=ty,
+        raise errors.InvalidOperandType.at(
+            o, what=f"operand {position}", expected="a memref", actual=ty
         )
     _check_rank(o, o.operands[position], map_)
     return position + 1 + map_.num_inputs
@@ -319,6 +281,6 @@ def check_dma_wait(o: Operation) -> None:
     """The tag's map fits, and one count follows."""
     position = _check_end(o, "tag_map", 0)
     if len(o.operands) != position + 1:
-        raise errors.WrongOperandCount(
-            o.location, operation=o.name, expected=position + 1, actual=len(o.operands)
+        raise errors.WrongOperandCount.at(
+            o, expected=position + 1, actual=len(o.operands)
         )

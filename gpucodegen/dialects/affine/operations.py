@@ -9,8 +9,15 @@ from gpucodegen.dialects.framework.assembly_elements import (
     RegionOf,
     ResultTypes,
 )
-from gpucodegen.dialects.framework.declare import element_of, indices, like, op
-from gpucodegen.dialects.framework.definition import Infer, Op, Trait
+from gpucodegen.dialects.framework.declare import (
+    element_of,
+    indices,
+    like,
+    op,
+    pure,
+    terminator,
+)
+from gpucodegen.dialects.framework.definition import Infer, Op
 from gpucodegen.dialects.memref.operations import PREFETCH, PREFETCHED
 
 _INDEX = {"result": constraints.INDEX_TYPE}
@@ -19,7 +26,7 @@ _BASIS = {"dynamic_basis": constraints.INDEX_TYPE}
 
 
 def _map_op(name: str, result: Infer = indices) -> Op:
-    return op(
+    return pure(
         f"affine.{name}",
         "mapOperands* -> result",
         "custom<Map> attr-dict",
@@ -27,7 +34,6 @@ def _map_op(name: str, result: Infer = indices) -> Op:
         implied={"result": result},
         attributes={"map": kinds.MAP},
         types={"mapOperands": constraints.INDEX_TYPE, **_INDEX},
-        traits=Trait.PURE,
         checks=[checks.check_map, checks.check_results],
     )
 
@@ -105,11 +111,10 @@ OPERATIONS = (
         terminators=["affine.yield"],
         checks=[checks.check_parallel],
     ),
-    op(
+    terminator(
         "affine.yield",
         "operands*",
         "attr-dict ($operands^ `:` type($operands))?",
-        traits=Trait.TERMINATOR,
         parents=["affine.for", "affine.if", "affine.parallel"],
     ),
     _map_op("apply", syntax.one_per_result),
@@ -121,11 +126,10 @@ OPERATIONS = (
     _access("vector_store", stored=True),
     op(
         "affine.prefetch",
-        "memref indices*",
+        "memref:memref indices*",
         f"$memref `` custom<Subscripts> {PREFETCH} attr-dict `:` type($memref)",
         custom={"Subscripts": syntax.Subscripts()},
         attributes=PREFETCHED | {"map": kinds.MAP},
-        types={"memref": constraints.MEMREF},
         checks=[checks.check_access(0), checks.check_locality],
     ),
     op(
@@ -145,18 +149,17 @@ OPERATIONS = (
         attributes={"tag_map": kinds.MAP},
         checks=[checks.check_dma_wait],
     ),
-    op(
+    pure(
         "affine.delinearize_index",
         "linear_index dynamic_basis* -> multi_index*",
         f"$linear_index `into` {_BASIS_LIST} attr-dict `:` type($multi_index)",
         implied={"linear_index": like("multi_index")},
         attributes={"static_basis": kinds.integers()},
         types={"linear_index": checks.INDEX_LIKE, **_BASIS},
-        traits=Trait.PURE,
         checks=[checks.check_delinearize],
         adapt=syntax.modern_delinearize,
     ),
-    op(
+    pure(
         "affine.linearize_index",
         "multi_index* dynamic_basis* -> linear_index",
         f"(`disjoint` $disjoint^)? `[` $multi_index `]` `by` {_BASIS_LIST} attr-dict"
@@ -164,7 +167,6 @@ OPERATIONS = (
         implied={"multi_index": like("linear_index")},
         attributes={"static_basis": kinds.integers(), "disjoint": kinds.UNIT},
         types={"linear_index": checks.INDEX_LIKE, **_BASIS},
-        traits=Trait.PURE,
         checks=[checks.check_linearize],
     ),
 )

@@ -15,7 +15,13 @@ from gpucodegen.ir.attributes import (
     IntegerAttr,
     IntegerSetAttr,
 )
-from gpucodegen.ir.operation import Operation, Value, operand_segments
+from gpucodegen.ir.operation import (
+    OperandAt,
+    OperandsFrom,
+    Operation,
+    Segments,
+    Value,
+)
 from gpucodegen.records import dataclass
 
 TERMINATOR = "affine.yield"
@@ -36,10 +42,6 @@ class For(CountedLoop):
     """Reading access to an ``affine.for``."""
 
     @property
-    def _segments(self) -> tuple[tuple[Value, ...], ...]:
-        return operand_segments(self.operation, 3)
-
-    @property
     def lower_map(self) -> AffineMap:
         """Lower bound: the maximum of the results."""
         return map_of(self.operation, "lowerBoundMap")
@@ -49,17 +51,9 @@ class For(CountedLoop):
         """Exclusive upper bound: the minimum of the results."""
         return map_of(self.operation, "upperBoundMap")
 
-    @property
-    def lower_operands(self) -> tuple[Value, ...]:
-        return self._segments[0]
-
-    @property
-    def upper_operands(self) -> tuple[Value, ...]:
-        return self._segments[1]
-
-    @property
-    def inits(self) -> tuple[Value, ...]:
-        return self._segments[2]
+    lower_operands = Segments(0, of=3)
+    upper_operands = Segments(1, of=3)
+    inits = Segments(2, of=3)
 
     @property
     def step(self) -> int:
@@ -185,17 +179,13 @@ class Load:
 
     operation: Operation
 
-    @property
-    def memref(self) -> Value:
-        return self.operation.operands[0]
+    memref = OperandAt(0)
 
     @property
     def map(self) -> AffineMap:
         return map_of(self.operation)
 
-    @property
-    def map_operands(self) -> tuple[Value, ...]:
-        return self.operation.operands[1:]
+    map_operands = OperandsFrom(1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,22 +194,15 @@ class Store:
 
     operation: Operation
 
-    @property
-    def value(self) -> Value:
-        return self.operation.operands[0]
-
-    @property
-    def memref(self) -> Value:
-        return self.operation.operands[1]
+    value = OperandAt(0)
+    memref = OperandAt(1)
 
     @property
     def map(self) -> AffineMap:
         """Indices as functions of the operands."""
         return map_of(self.operation)
 
-    @property
-    def map_operands(self) -> tuple[Value, ...]:
-        return self.operation.operands[2:]
+    map_operands = OperandsFrom(2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,6 +257,4 @@ class DmaWait:
     def tag(self) -> Endpoint:
         return _endpoints(self.operation, ("tag_map",))[0][0]
 
-    @property
-    def num_elements(self) -> Value:
-        return self.operation.operands[-1]
+    num_elements = OperandAt(-1)

@@ -81,20 +81,18 @@ def constant_value(op: Operation) -> int | float | None:
 
 
 def binary(
-    op: str, lhs: Value, rhs: Value, *, name: str = "", location: Location = UNKNOWN
+    op: str, lhs: Value, rhs: Value, *, location: Location = UNKNOWN
 ) -> Operation:
     """A two-operand operation whose result has the operands' type."""
     return Operation(
-        op, (lhs, rhs), (Value(lhs.type, name, location),), location=location
+        op, (lhs, rhs), (Value(lhs.type, "", location),), location=location
     )
 
 
-def unary(
-    op: str, operand: Value, *, name: str = "", location: Location = UNKNOWN
-) -> Operation:
+def unary(op: str, operand: Value, *, location: Location = UNKNOWN) -> Operation:
     """A one-operand operation whose result has the operand's type."""
     return Operation(
-        op, (operand,), (Value(operand.type, name, location),), location=location
+        op, (operand,), (Value(operand.type, "", location),), location=location
     )
 
 
@@ -104,13 +102,12 @@ def compare(
     lhs: Value,
     rhs: Value,
     *,
-    name: str = "",
     location: Location = UNKNOWN,
 ) -> Operation:
     """``arith.cmpi`` or ``arith.cmpf`` by the predicate's name."""
     names = CMPI_PREDICATES if op == "arith.cmpi" else CMPF_PREDICATES
     number_ = IntegerAttr(names.index(predicate), I64)
-    result = Value(_bool_like(lhs.type), name, location)
+    result = Value(_bool_like(lhs.type), "", location)
     return Operation(
         op, (lhs, rhs), (result,), {"predicate": number_}, location=location
     )
@@ -147,21 +144,20 @@ def select(
     true: Value,
     false: Value,
     *,
-    name: str = "",
     location: Location = UNKNOWN,
 ) -> Operation:
     """``arith.select``."""
-    result = Value(true.type, name, location)
+    result = Value(true.type, "", location)
     return Operation(
         "arith.select", (condition, true, false), (result,), location=location
     )
 
 
 def cast(
-    op: str, operand: Value, ty: Type, *, name: str = "", location: Location = UNKNOWN
+    op: str, operand: Value, ty: Type, *, location: Location = UNKNOWN
 ) -> Operation:
     """A conversion: ``arith.index_cast``, ``arith.extf``, ``arith.sitofp`` ..."""
-    return Operation(op, (operand,), (Value(ty, name, location),), location=location)
+    return Operation(op, (operand,), (Value(ty, "", location),), location=location)
 
 
 def is_float(ty: Type) -> bool:

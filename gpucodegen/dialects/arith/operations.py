@@ -9,8 +9,8 @@ from __future__ import annotations
 from gpucodegen import errors
 from gpucodegen.dialects.arith import CMPF_PREDICATES, CMPI_PREDICATES
 from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.constraints import TypeConstraint
-from gpucodegen.dialects.framework.declare import bool_like, op, with_element
+from gpucodegen.dialects.framework.constraints import TypeConstraint, types_differ
+from gpucodegen.dialects.framework.declare import bool_like, op, pure, with_element
 from gpucodegen.dialects.framework.definition import Check, Op, Trait
 from gpucodegen.dialects.framework.syntax import Reader, State, Writer
 from gpucodegen.dialects.shared import cast_checks
@@ -70,45 +70,31 @@ def check_constant(o: Operation) -> None:
     value, result = o.attributes["value"], o.results[0].type
     ty = type_of(value)
     if ty is None and not isinstance(value, OpaqueAttr):
-        raise errors.WrongAttribute(
-            o.location,
-            operation=o.name,
+        raise errors.WrongAttribute.at(
+            o,
             problem=f"{value} is not a constant value",
             hint="Write a number with its type, or dense<...> : type",
         )
     if ty is not None and ty != result:
-        raise errors.TypesDiffer(
-            o.location,
-            operation=o.name,
-            first="the value",
-            first_type=ty,
-            second="the result",
-            second_type=result,
-        )
+        raise types_differ(o, "the value", ty, "the result", result)
     _check_constant_type(o, value, result)
 
 
 def _check_constant_type(o: Operation, value: Attribute, ty: Type) -> None:
     element = element_type(ty)
     if isinstance(element, IntegerType) and element.signedness:
-        raise errors.InvalidOperandType(
-            o.location,
-            operation=o.name,
-            what="the result",
-            expected="a signless integer",
-            actual=ty,
+        raise errors.InvalidOperandType.at(
+            o, what="the result", expected="a signless integer", actual=ty
         )
     is_list = isinstance(value, DenseElementsAttr) and not value.is_splat
     if is_list and isinstance(ty, VectorType) and any(ty.scalable):
-        raise errors.WrongAttribute(
-            o.location,
-            operation=o.name,
+        raise errors.WrongAttribute.at(
+            o,
             problem="a scalable vector has no list of elements",
             hint="Give all elements one value",
         )
 
 
-_PURE = Trait.PURE
 _COMMUTATIVE = Trait.PURE | Trait.COMMUTATIVE
 
 
@@ -132,7 +118,7 @@ _FLAGS: dict[str, dict[str, kinds.AttributeKind]] = {
 
 
 def _binary(
-    name: str, constraint: TypeConstraint, flag: str = "", traits: Trait = _PURE
+    name: str, constraint: TypeConstraint, flag: str = "", traits: Trait = Trait.PURE
 ) -> Op:
     return op(
         f"arith.{name}",
@@ -152,38 +138,35 @@ def _cast(
     check: Check,
     flag: str = "",
 ) -> Op:
-    return op(
+    return pure(
         f"arith.{name}",
         "in -> out",
         f"$in {flag} attr-dict `:` type($in) `to` type($out)",
         attributes=_FLAGS[flag],
         types={"in": source, "out": target},
-        traits=_PURE,
         checks=[check],
     )
 
 
 def _extended(name: str, result: str, carry: str) -> Op:
-    return op(
+    return pure(
         f"arith.{name}_extended",
         f"lhs rhs -> {result} {carry}",
         f"$lhs `,` $rhs attr-dict `:` type(${result}) `,` type(${carry})",
         same=f"lhs rhs {result}",
         infer={carry: bool_like("lhs")},
         types={"lhs": constraints.INTEGER_LIKE},
-        traits=_PURE,
     )
 
 
 def _scaling(name: str, flag: str, check: Check) -> Op:
-    return op(
+    return pure(
         f"arith.scaling_{name}",
         "in scale -> out",
         f"$in `,` $scale {flag} attr-dict"
         " `:` type($in) `,` type($scale) `to` type($out)",
         attributes=_FLAGS[flag],
         types=dict.fromkeys(("in", "scale", "out"), constraints.FLOAT_LIKE),
-        traits=_PURE,
         checks=[check],
     )
 
@@ -194,7 +177,7 @@ def _compare(
     attributes = {"predicate": kinds.enumeration(predicates)}
     if flag:
         attributes["fastmath"] = kinds.FASTMATH
-    return op(
+    return pure(
         f"arith.{name}",
         "lhs rhs -> result",
         f"$predicate `,` $lhs `,` $rhs {flag} attr-dict `:` type($lhs)",
@@ -202,7 +185,6 @@ def _compare(
         same="lhs rhs",
         infer={"result": bool_like("lhs")},
         types={"lhs": c},
-        traits=_PURE,
     )
 
 
@@ -239,14 +221,7 @@ def _check_select(o: Operation) -> None:
     condition, ty = o.operands[0].type, o.results[0].type
     is_opaque = isinstance(condition, DialectType) or isinstance(ty, DialectType)
     if not is_opaque and condition not in (I1, with_element(ty, I1)):
-        raise errors.TypesDiffer(
-            o.location,
-            operation=o.name,
-            first="the condition",
-            first_type=condition,
-            second="what it selects",
-            second_type=ty,
-        )
+        raise types_differ(o, "the condition", condition, "what it selects", ty)
 
 
 _FLOAT, _INTEGER = constraints.FLOAT_LIKE, constraints.PURE_INTEGER_LIKE
@@ -278,7 +253,7 @@ OPERATIONS = (
         "-> result",
         (parse_constant, print_constant),
         attributes={"value": kinds.ANY},
-        traits=_PURE | Trait.CONSTANT,
+        traits=Trait.PURE | Trait.CONSTANT,
         checks=[check_constant],
     ),
     *(
@@ -297,38 +272,34 @@ OPERATIONS = (
     *(_binary(n, _FLOAT, _ROUNDED) for n in ("subf", "divf")),
     _binary("remf", _FLOAT, _FASTMATH),
     *(
-        op(
+        pure(
             f"arith.{name}",
             "operand -> result",
             f"$operand {_FASTMATH} attr-dict `:` type($result)",
             attributes=_FLAGS[_FASTMATH],
             same="operand result",
             types={"operand": _FLOAT},
-            traits=_PURE,
         )
         for name in ("negf", "flush_denormals")
     ),
     _compare("cmpi", CMPI_PREDICATES, constraints.INTEGER_LIKE, ""),
     _compare("cmpf", CMPF_PREDICATES, constraints.FLOAT_LIKE, _FASTMATH),
-    op(
+    pure(
         "arith.select",
         "condition true_value false_value -> result",
         (_parse_select, _print_select),
         same="true_value false_value result",
         types={"condition": constraints.BOOL_LIKE},
-        traits=_PURE,
         checks=[_check_select],
     ),
     _extended("addui", "sum", "overflow"),
     _extended("subui", "diff", "borrow"),
     *(
-        op(
+        pure(
             f"arith.{name}",
-            "lhs rhs -> low high",
+            "lhs:integer rhs -> low high",
             "$lhs `,` $rhs attr-dict `:` type($lhs)",
             same="lhs rhs low high",
-            types={"lhs": constraints.INTEGER_LIKE},
-            traits=_PURE,
         )
         for name in ("mulsi_extended", "mului_extended")
     ),

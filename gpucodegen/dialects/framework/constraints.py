@@ -33,15 +33,22 @@ from gpucodegen.records import dataclass
 
 def wrong(o: Operation, problem: str, hint: str) -> errors.VerifyError:
     """The verifier error for an operation, with the problem and a hint."""
-    return errors.WrongStructure(
-        o.location, operation=o.name, problem=problem, hint=hint
-    )
+    return errors.WrongStructure.at(o, problem=problem, hint=hint)
 
 
 def require(holds: object, o: Operation, problem: str, hint: str) -> None:
     """Raise the verifier error for an operation unless a condition holds."""
     if not holds:
         raise wrong(o, problem, hint)
+
+
+def types_differ(
+    o: Operation, first: str, first_type: Type, second: str, second_type: Type
+) -> errors.VerifyError:
+    """The verifier error for two values that must agree in type."""
+    return errors.TypesDiffer.at(
+        o, first=first, first_type=first_type, second=second, second_type=second_type
+    )
 
 
 def check_no_arguments(o: Operation) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
+from gpucodegen.dialects.framework import constraints
 from gpucodegen.dialects.framework.assembly import Assembly
 from gpucodegen.dialects.framework.assembly_elements import FormatElement
 from gpucodegen.dialects.framework.constraints import TypeConstraint
@@ -51,7 +53,7 @@ def op(
     flatten: Callable[[Operation], Operation] | None = None,
     custom: Mapping[str, FormatElement] | None = None,
 ) -> Op:
-    """A table entry.
+    """A table entry; ``signature`` may name kinds of slots (`KINDS`, or ``index``).
 
     ``same`` holds groups of slots of one type, divided by ``;``. ``infer`` computes
     types from the types of other slots; ``implied`` does so for types that ``checks``
@@ -59,16 +61,21 @@ def op(
     holds elements that the format names as ``custom<Name>``.
     """
     targets = tuple((successors or "").split())
-    operands, _, results = signature.partition("->")
+    operands, results = map(slots, signature.partition("->")[::2])
+    every = (*operands, *results)
+    types = {s.name: KINDS[s.kind] for s in every if s.kind in KINDS} | dict(
+        types or {}
+    )
+    infer = dict(infer or {}) | {s.name: indices for s in every if s.kind == "index"}
     groups = tuple(frozenset(group.split()) for group in same.split(";") if group)
     if isinstance(syntax, str):
         assembly = Assembly(
             syntax,
-            slots(operands),
-            slots(results),
+            operands,
+            results,
             attributes or {},
             groups,
-            {**(infer or {}), **(implied or {})},
+            {**infer, **(implied or {})},
             targets,
             custom or {},
         )
@@ -76,14 +83,14 @@ def op(
     parse, print_ = syntax or (None, None)
     return Op(
         name,
-        slots(operands),
-        slots(results),
+        operands,
+        results,
         parse,
         print_,
         attributes or {},
         groups,
-        infer or {},
-        types or {},
+        infer,
+        types,
         traits,
         tuple(checks),
         regions,
@@ -93,6 +100,25 @@ def op(
         adapt,
         flatten,
     )
+
+
+pure = partial(op, traits=Trait.PURE)
+"""A table entry of an operation without effects."""
+terminator = partial(op, traits=Trait.TERMINATOR)
+"""A table entry of an operation that ends a block."""
+KINDS = {
+    "any_memref": constraints.ANY_MEMREF,
+    "any_tensor": constraints.ANY_TENSOR,
+    "bool": constraints.BOOL,
+    "complex": constraints.COMPLEX,
+    "float": constraints.FLOAT_LIKE,
+    "integer": constraints.INTEGER_LIKE,
+    "memref": constraints.MEMREF,
+    "shaped": constraints.SHAPED,
+    "tensor": constraints.TENSOR,
+    "vector": constraints.VECTOR,
+}
+"""Constraints by the words of signatures; ``index`` is inferred."""
 
 
 # -- type inference --------------------------------------------------------------------

@@ -1,16 +1,17 @@
 """The table entry of an operation, :class:`Op`, and the slots of its signature.
 
-The signature ``"memref indices* -> result"`` names the operands and results; ``?``
-marks an optional one, ``*`` a variadic one. The syntax is a format in the manner of
-MLIR's declarative assembly (see ``assembly``), or a pair of functions.
+The signature ``"memref:memref indices:index* -> result"`` names the operands and
+results and, behind a colon, kinds of types (`declare.KINDS`); ``?`` marks an optional
+one, ``*`` a variadic one. The syntax is a format in the manner of MLIR's declarative
+assembly (see ``assembly``), or a pair of functions.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from enum import Flag, auto
-from string import ascii_letters, digits
 
 from gpucodegen.dialects.framework.constraints import TypeConstraint
 from gpucodegen.dialects.framework.kinds import AttributeKind
@@ -47,6 +48,7 @@ class Slot:
 
     name: str
     arity: str = ""
+    kind: str = ""
 
     @property
     def is_single(self) -> bool:
@@ -57,16 +59,15 @@ class Slot:
 def slots(text: str) -> tuple[Slot, ...]:
     """Slots of one side of a signature.
 
-    >>> slots("memref indices*")[1]
-    Slot(name='indices', arity='*')
+    >>> slots("memref indices:index*")[1]
+    Slot(name='indices', arity='*', kind='index')
     """
-    return tuple(
-        Slot(word.rstrip("?*"), word[-1:].strip(_NAME)) for word in text.split()
-    )
+    found = map(_SLOT.fullmatch, text.split())
+    return tuple(Slot(m["name"], m["arity"], m["kind"] or "") for m in found if m)
 
 
+_SLOT = re.compile(r"(?P<name>\w+)(:(?P<kind>\w+))?(?P<arity>[?*]?)")
 RESULT_SEGMENTS = "resultSegmentSizes"
-_NAME = ascii_letters + digits + "_"
 
 Types = Mapping[str, Sequence[Type]]
 Infer = Callable[[Types, Mapping[str, Attribute]], "Sequence[Type] | None"]

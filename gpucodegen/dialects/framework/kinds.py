@@ -12,7 +12,6 @@ from gpucodegen.ir.attributes import (
     ArrayAttr,
     Attribute,
     DenseArrayAttr,
-    FloatAttr,
     IntegerAttr,
     IntegerSetAttr,
     OpaqueAttr,
@@ -197,11 +196,6 @@ SET = AttributeKind(
 )
 ARRAY = AttributeKind(
     "an array", _any_attribute, accepts=lambda a: isinstance(a, ArrayAttr)
-)
-NUMBER = AttributeKind(
-    "a number",
-    _any_attribute,
-    accepts=lambda a: isinstance(a, IntegerAttr | FloatAttr),
 )
 
 

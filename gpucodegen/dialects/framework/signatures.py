@@ -64,9 +64,8 @@ def check_attributes(o: Operation) -> None:
     for name, types in (("arg_attrs", ty.inputs), ("res_attrs", ty.results)):
         value = o.attributes.get(name)
         if value is not None and not _is_one_each(value, len(types)):
-            raise errors.WrongAttribute(
-                o.location,
-                operation=o.name,
+            raise errors.WrongAttribute.at(
+                o,
                 problem=f"attribute '{name}' is not a list of {len(types)}"
                 " dictionaries",
                 hint=f"Write {len(types)} dictionaries",

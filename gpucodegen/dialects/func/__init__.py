@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from gpucodegen.dialects.builtin import symbol_name
 from gpucodegen.ir.attributes import (
@@ -118,21 +118,19 @@ def func(
     result_types: Sequence[Type] = (),
     body: Sequence[Operation] | Region | None = None,
     visibility: str = "public",
-    attributes: Mapping[str, Attribute] | None = None,
     location: Location = UNKNOWN,
 ) -> Operation:
     """``func.func``; ``body`` includes the return, None makes it external."""
     region = _body_region(args, body)
     signature = FunctionType(tuple(a.type for a in args), tuple(result_types))
-    own: dict[str, Attribute] = {
+    attributes: dict[str, Attribute] = {
         "sym_name": StringAttr(name),
         "function_type": TypeAttr(signature),
     }
     if visibility != "public":
-        own["sym_visibility"] = StringAttr(visibility)
-    merged = own | dict(attributes or {})
+        attributes["sym_visibility"] = StringAttr(visibility)
     return Operation(
-        "func.func", attributes=merged, regions=(region,), location=location
+        "func.func", attributes=attributes, regions=(region,), location=location
     )
 
 
@@ -144,18 +142,5 @@ def _body_region(
     return Region() if body is None else single_block(body, args)
 
 
-def return_(values: Sequence[Value] = (), location: Location = UNKNOWN) -> Operation:
-    """``func.return``."""
-    return Operation("func.return", tuple(values), location=location)
-
-
-def call(
-    callee: str,
-    operands: Sequence[Value] = (),
-    result_types: Sequence[Type] = (),
-    location: Location = UNKNOWN,
-) -> Operation:
-    """``func.call``."""
-    results = tuple(Value(ty, "", location) for ty in result_types)
-    target: dict[str, Attribute] = {"callee": SymbolRefAttr((callee,))}
-    return Operation("func.call", tuple(operands), results, target, location=location)
+def return_(values: Sequence[Value] = ()) -> Operation:
+    return Operation("func.return", tuple(values))

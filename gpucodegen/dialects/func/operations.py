@@ -7,8 +7,8 @@ from dataclasses import replace
 from gpucodegen import errors
 from gpucodegen.dialects import func as view
 from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.constraints import wrong_operand
-from gpucodegen.dialects.framework.declare import op
+from gpucodegen.dialects.framework.constraints import types_differ, wrong_operand
+from gpucodegen.dialects.framework.declare import op, terminator
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.framework.signatures import (
     FUNCTION_ATTRIBUTES,
@@ -99,13 +99,12 @@ def check_func(o: Operation) -> None:
         return
     actual = tuple(a.type for a in function.arguments)
     if actual != function.type.inputs:
-        raise errors.TypesDiffer(
-            o.location,
-            operation=o.name,
-            first="the signature",
-            first_type=FunctionType(function.type.inputs, ()),
-            second="the entry block",
-            second_type=FunctionType(actual, ()),
+        raise types_differ(
+            o,
+            "the signature",
+            FunctionType(function.type.inputs, ()),
+            "the entry block",
+            FunctionType(actual, ()),
         )
     for block in function.blocks:
         for last in block.operations[-1:]:
@@ -131,14 +130,7 @@ def _signature_fits(o: Operation) -> None:
         tuple(v.type for v in o.operands[1:]), tuple(v.type for v in o.results)
     )
     if isinstance(ty, FunctionType) and ty != actual:
-        raise errors.TypesDiffer(
-            o.location,
-            operation=o.name,
-            first="the callee",
-            first_type=ty,
-            second="the call",
-            second_type=actual,
-        )
+        raise types_differ(o, "the callee", ty, "the call", actual)
 
 
 def _parse_call_indirect(r: Reader, state: State) -> None:
@@ -175,11 +167,10 @@ OPERATIONS = (
         regions=1,
         checks=[check_func],
     ),
-    op(
+    terminator(
         "func.return",
         "operands*",
         "attr-dict ($operands^ `:` type($operands))?",
-        traits=Trait.TERMINATOR,
         parents=["func.func"],
     ),
     op(

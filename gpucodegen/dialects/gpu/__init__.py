@@ -23,12 +23,13 @@ from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import (
     OPERAND_SEGMENTS,
     Operation,
+    Segments,
     Value,
     operand_segments,
     single_block,
     split,
 )
-from gpucodegen.ir.types import I32, INDEX, FunctionType
+from gpucodegen.ir.types import FunctionType
 from gpucodegen.records import dataclass
 
 GLOBAL, SHARED, PRIVATE = (
@@ -87,6 +88,7 @@ def most_blocks(kernel: Operation) -> Extents:
 def known_block(kernel: Operation) -> Extents:
     """Block size of every launch of a kernel, as far as attributes state it.
 
+    >>> from gpucodegen.ir.types import I32
     >>> size = DenseArrayAttr(I32, (64, 1, 1))
     >>> known_block(kernel("k", (), (), attributes={"known_block_size": size}))
     (64, 1, 1)
@@ -125,27 +127,12 @@ class Launch:
 
     operation: Operation
 
-    @property
-    def _segments(self) -> tuple[tuple[Value, ...], ...]:
-        return operand_segments(self.operation, _BODY_SEGMENTS)
-
-    @property
-    def tokens(self) -> tuple[Value, ...]:
-        return self._segments[0]
-
-    @property
-    def sizes(self) -> tuple[Value, ...]:
-        """Grid size in x, y, z, then block size in x, y, z."""
-        return tuple(v for group in self._segments[1:7] for v in group)
-
-    @property
-    def cluster(self) -> tuple[Value, ...]:
-        """Blocks per cluster in x, y, z, if given."""
-        return tuple(v for group in self._segments[7:10] for v in group)
-
-    @property
-    def shared_size(self) -> tuple[Value, ...]:
-        return self._segments[10]
+    tokens = Segments(0, of=_BODY_SEGMENTS)
+    sizes = Segments(1, 7, of=_BODY_SEGMENTS)
+    """Grid size in x, y, z, then block size in x, y, z."""
+    cluster = Segments(7, 10, of=_BODY_SEGMENTS)
+    """Blocks per cluster in x, y, z, if given."""
+    shared_size = Segments(10, of=_BODY_SEGMENTS)
 
     @property
     def arguments(self) -> tuple[Value, ...]:
@@ -210,17 +197,6 @@ class LaunchFunc:
         return self._segments[11]
 
 
-def module(
-    name: str, operations: Sequence[Operation], *, location: Location = UNKNOWN
-) -> Operation:
-    """``gpu.module``."""
-    attributes: dict[str, Attribute] = {"sym_name": StringAttr(name)}
-    region = single_block(operations)
-    return Operation(
-        "gpu.module", attributes=attributes, regions=(region,), location=location
-    )
-
-
 def kernel(
     name: str,
     args: Sequence[Value],
@@ -243,57 +219,8 @@ def kernel(
     )
 
 
-def return_(values: Sequence[Value] = (), *, location: Location = UNKNOWN) -> Operation:
-    """``gpu.return``."""
-    return Operation("gpu.return", tuple(values), location=location)
-
-
-def launch_func(
-    path: Sequence[str],
-    grid: Sequence[Value],
-    block: Sequence[Value],
-    arguments: Sequence[Value] = (),
-    *,
-    location: Location = UNKNOWN,
-) -> Operation:
-    """``gpu.launch_func`` of ``(module, kernel)`` over three-dimensional sizes."""
-    sizes = (0, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, len(arguments), 0)
-    attributes: dict[str, Attribute] = {
-        "kernel": SymbolRefAttr(tuple(path)),
-        OPERAND_SEGMENTS: DenseArrayAttr(I32, sizes),
-    }
-    return Operation(
-        "gpu.launch_func",
-        (*grid, *block, *arguments),
-        attributes=attributes,
-        location=location,
-    )
-
-
 def barrier(*, location: Location = UNKNOWN) -> Operation:
-    """``gpu.barrier``."""
     return Operation("gpu.barrier", location=location)
-
-
-def identity(
-    op: str, dimension: str, *, name: str = "", location: Location = UNKNOWN
-) -> Operation:
-    """``gpu.thread_id``, ``gpu.block_dim``, ... of ``x``, ``y`` or ``z``."""
-    attributes: dict[str, Attribute] = {
-        "dimension": OpaqueAttr(f"#gpu.dim<{dimension}>")
-    }
-    result = Value(INDEX, name, location)
-    return Operation(op, (), (result,), attributes, location=location)
-
-
-def thread_id(dimension: str, *, name: str = "") -> Operation:
-    """``gpu.thread_id``."""
-    return identity("gpu.thread_id", dimension, name=name)
-
-
-def block_id(dimension: str, *, name: str = "") -> Operation:
-    """``gpu.block_id``."""
-    return identity("gpu.block_id", dimension, name=name)
 
 
 def dimension_of(op: Operation) -> str:

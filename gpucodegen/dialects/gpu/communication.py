@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from gpucodegen.dialects.framework import kinds
 from gpucodegen.dialects.framework.constraints import BOOL, TypeConstraint, require
-from gpucodegen.dialects.framework.declare import always, op
-from gpucodegen.dialects.framework.definition import Trait
+from gpucodegen.dialects.framework.declare import always, op, terminator
 from gpucodegen.dialects.framework.syntax import Reader, State, Writer
 from gpucodegen.dialects.gpu.syntax import MODE, REDUCTION, modern, word
 from gpucodegen.dialects.shared.combiners import GPU_KINDS
@@ -22,7 +21,6 @@ from gpucodegen.ir.types import (
     I32,
     I64,
     INDEX,
-    DialectType,
     FloatType,
     IntegerType,
     Type,
@@ -248,7 +246,6 @@ def _is_distributed(whole: Type, part: Type, lanes: int) -> bool:
     return factor == lanes
 
 
-_BARRIER = DialectType("gpu.named_barrier")
 _THIRTY_TWO = always(I32)
 _INTEGER = TypeConstraint("an integer", lambda ty: isinstance(ty, IntegerType))
 _NUMBER = TypeConstraint(
@@ -352,12 +349,7 @@ OPERATIONS = (
         terminators=["gpu.yield"],
         checks=[check_warp],
     ),
-    op(
-        "gpu.yield",
-        "values*",
-        "attr-dict ($values^ `:` type($values))?",
-        traits=Trait.TERMINATOR,
-    ),
+    terminator("gpu.yield", "values*", "attr-dict ($values^ `:` type($values))?"),
     op(
         "gpu.printf",
         "args*",

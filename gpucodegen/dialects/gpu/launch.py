@@ -281,16 +281,14 @@ def check_launch_func(o: Operation) -> None:
     """Three grid and three block sizes; a path of module and kernel."""
     launch = view.LaunchFunc(o)
     if len(launch.grid) != 3 or len(launch.block) != 3:
-        raise errors.WrongOperandCount(
-            o.location,
-            operation=o.name,
+        raise errors.WrongOperandCount.at(
+            o,
             expected="three grid and three block sizes as",
             actual=len(launch.grid) + len(launch.block),
         )
     if len(launch.kernel) != 2:
-        raise errors.WrongAttribute(
-            o.location,
-            operation=o.name,
+        raise errors.WrongAttribute.at(
+            o,
             problem="the kernel must be named by module and function",
             hint="Write @module::@kernel",
         )

@@ -146,9 +146,8 @@ OPERATIONS = (
     ),
     op(
         "gpu.dynamic_shared_memory",
-        "-> result",
+        "-> result:memref",
         "attr-dict `:` type($result)",
-        types={"result": constraints.MEMREF},
         checks=[check_dynamic_shared_memory],
     ),
     op(

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from gpucodegen.dialects.framework import constraints, kinds
 from gpucodegen.dialects.framework.constraints import TypeConstraint, require
-from gpucodegen.dialects.framework.declare import indices, like, op
-from gpucodegen.dialects.framework.definition import Trait, Types
+from gpucodegen.dialects.framework.declare import like, op, pure
+from gpucodegen.dialects.framework.definition import Types
 from gpucodegen.dialects.gpu.syntax import modern, word
 from gpucodegen.dialects.vector.memory import has_unit_stride
 from gpucodegen.ir.attributes import Attribute
@@ -119,24 +119,22 @@ _HOW = "(`leadDimension` $leadDimension^)? (`transpose` $transpose^)? attr-dict"
 OPERATIONS = (
     op(
         "gpu.subgroup_mma_load_matrix",
-        "srcMemref indices* -> res",
+        "srcMemref indices:index* -> res",
         f"$srcMemref `[` $indices `]` {_HOW} `:` type($srcMemref) `->` type($res)",
         attributes=_LAYOUT,
-        infer={"indices": indices},
         types={"srcMemref": constraints.MEMREF, "res": _MATRIX},
         checks=[check_load],
     ),
     op(
         "gpu.subgroup_mma_store_matrix",
-        "src dstMemref indices*",
+        "src dstMemref indices:index*",
         f"$src `,` $dstMemref `[` $indices `]` {_HOW}"
         " `:` type($src) `,` type($dstMemref)",
         attributes=_LAYOUT,
-        infer={"indices": indices},
         types={"src": _MATRIX, "dstMemref": constraints.MEMREF},
         checks=[check_store],
     ),
-    op(
+    pure(
         "gpu.subgroup_mma_compute",
         "opA opB opC -> res",
         "$opA `,` $opB `,` $opC (`a_transpose` $a_transpose^)?"
@@ -145,41 +143,34 @@ OPERATIONS = (
         attributes={"a_transpose": kinds.UNIT, "b_transpose": kinds.UNIT},
         infer={"opC": like("res")},
         types={"opA": _MATRIX, "opB": _MATRIX, "opC": _MATRIX, "res": _MATRIX},
-        traits=Trait.PURE,
         checks=[check_compute],
     ),
-    op(
+    pure(
         "gpu.subgroup_mma_constant_matrix",
         "value -> res",
         "$value attr-dict `:` type($res)",
         infer={"value": element},
         types={"res": _MATRIX},
-        traits=Trait.PURE,
     ),
-    op(
+    pure(
         "gpu.subgroup_mma_elementwise",
         "args* -> res",
         "$opType $args attr-dict `:` functional-type(operands, results)",
         attributes={"opType": word("mma_element_wise", _ELEMENTWISE)},
         types={"args": _MATRIX, "res": _MATRIX},
         adapt=modern("opType", "mma_element_wise"),
-        traits=Trait.PURE,
     ),
-    op(
+    pure(
         "gpu.subgroup_mma_extract_thread_local",
-        "matrix indices* -> res",
+        "matrix indices:index* -> res",
         "$matrix `[` $indices `]` attr-dict `:` type($matrix) `->` type($res)",
-        infer={"indices": indices},
         types={"matrix": _MATRIX},
-        traits=Trait.PURE,
     ),
-    op(
+    pure(
         "gpu.subgroup_mma_insert_thread_local",
-        "value matrix indices* -> res",
+        "value matrix indices:index* -> res",
         "$value `,` $matrix `[` $indices `]` attr-dict"
         " `:` type($value) `,` type($matrix) `->` type($res)",
-        infer={"indices": indices},
         types={"matrix": _MATRIX, "res": _MATRIX},
-        traits=Trait.PURE,
     ),
 )

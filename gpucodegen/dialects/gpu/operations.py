@@ -6,7 +6,7 @@ The tables of the dialect's other topics are joined here.
 from __future__ import annotations
 
 from gpucodegen.dialects.framework import kinds
-from gpucodegen.dialects.framework.declare import indices, op
+from gpucodegen.dialects.framework.declare import op, pure, terminator
 from gpucodegen.dialects.framework.definition import Op, Trait
 from gpucodegen.dialects.gpu import communication as gpu_communication
 from gpucodegen.dialects.gpu import launch, sparse, syntax
@@ -21,26 +21,22 @@ _UPPER = "(`upper_bound` $upper_bound^)?"
 
 def _along(name: str) -> Op:
     """A table entry of an index or extent along x, y or z."""
-    return op(
+    return pure(
         f"gpu.{name}",
-        "-> result",
+        "-> result:index",
         f"$dimension {_UPPER} attr-dict",
         attributes={"dimension": DIMENSION, **_BOUND},
-        infer={"result": indices},
         adapt=modern("dimension", "dim"),
-        traits=Trait.PURE,
     )
 
 
 def _of_subgroups(name: str) -> Op:
     """A table entry of a subgroup's index, size or count."""
-    return op(
+    return pure(
         f"gpu.{name}",
-        "-> result",
+        "-> result:index",
         f"{_UPPER} attr-dict `:` type($result)",
         attributes=_BOUND,
-        infer={"result": indices},
-        traits=Trait.PURE,
     )
 
 
@@ -53,14 +49,7 @@ IDENTITY_OPERATIONS = (
         ).split(),
     ),
     *map(_of_subgroups, ("subgroup_id", "num_subgroups", "subgroup_size")),
-    op(
-        "gpu.lane_id",
-        "-> result",
-        f"{_UPPER} attr-dict",
-        attributes=_BOUND,
-        infer={"result": indices},
-        traits=Trait.PURE,
-    ),
+    pure("gpu.lane_id", "-> result:index", f"{_UPPER} attr-dict", attributes=_BOUND),
 )
 
 
@@ -113,11 +102,10 @@ OPERATIONS = (
         checks=[syntax.check_kernel],
         parents=["gpu.module"],
     ),
-    op(
+    terminator(
         "gpu.return",
         "operands*",
         "attr-dict ($operands^ `:` type($operands))?",
-        traits=Trait.TERMINATOR,
         parents=["gpu.func"],
     ),
     op(
@@ -143,8 +131,8 @@ OPERATIONS = (
         adapt=launch.modern_launch,
         checks=[launch_checks.check_launch],
     ),
-    op("gpu.terminator", "", "attr-dict", traits=Trait.TERMINATOR),
-    op("gpu.module_end", "", "attr-dict", traits=Trait.TERMINATOR),
+    terminator("gpu.terminator", "", "attr-dict"),
+    terminator("gpu.module_end", "", "attr-dict"),
     *IDENTITY_OPERATIONS,
     *gpu_communication.OPERATIONS,
     *gpu_memory.OPERATIONS,

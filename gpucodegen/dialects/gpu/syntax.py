@@ -284,7 +284,7 @@ def check_kernel(o: Operation) -> None:
     """The entry block's arguments match the signature."""
     function = view.Function(o)
     if function.is_external:
-        raise errors.EmptyBody(o.location, operation=o.name, expected="a gpu.return")
+        raise errors.EmptyBody.at(o, expected="a gpu.return")
     count = len(function.type.inputs)
     if len(function.arguments) <= count:
         check_func(o)

@@ -12,8 +12,8 @@ from gpucodegen.ir.operation import (
     OPERAND_SEGMENTS,
     Block,
     Operation,
+    Segments,
     Value,
-    operand_segments,
     segment_sizes,
     single_block,
 )
@@ -53,13 +53,8 @@ class Structured:
 
     operation: Operation
 
-    @property
-    def inputs(self) -> tuple[Value, ...]:
-        return operand_segments(self.operation, 2)[0]
-
-    @property
-    def outputs(self) -> tuple[Value, ...]:
-        return operand_segments(self.operation, 2)[1]
+    inputs = Segments(0, of=2)
+    outputs = Segments(1, of=2)
 
     @property
     def body(self) -> Block:
@@ -123,5 +118,4 @@ def generic(
 
 
 def yield_(values: Sequence[Value], *, location: Location = UNKNOWN) -> Operation:
-    """``linalg.yield``."""
     return Operation("linalg.yield", tuple(values), location=location)

@@ -45,9 +45,7 @@ from gpucodegen.ir.types import (
 
 def fail(o: Operation, problem: str, hint: str) -> errors.VerifyError:
     """The error for a structured operation whose parts do not fit."""
-    return errors.WrongStructure(
-        o.location, operation=o.name, problem=problem, hint=hint
-    )
+    return errors.WrongStructure.at(o, problem=problem, hint=hint)
 
 
 def check_maps(o: Operation, maps: Sequence[AffineMap], loops: int) -> None:
@@ -176,12 +174,8 @@ def check_operands(o: Operation) -> None:
 def _check_shaped(o: Operation, values: Sequence[Value], what: str) -> None:
     for value in values:
         if not isinstance(value.type, MemRefType | TensorType | DialectType):
-            raise errors.InvalidOperandType(
-                o.location,
-                operation=o.name,
-                what=what,
-                expected="a memref or ranked tensor",
-                actual=value.type,
+            raise errors.InvalidOperandType.at(
+                o, what=what, expected="a memref or ranked tensor", actual=value.type
             )
 
 
@@ -224,19 +218,15 @@ def _check_attributes(o: Operation) -> None:
         read |= {"strides", "dilations"}
     for name in ("strides", "dilations", "kind", "fun"):
         if name in o.attributes and name not in read:
-            raise errors.WrongAttribute(
-                o.location,
-                operation=o.name,
-                problem=f"takes no {name}",
-                hint=f"Leave {name} out",
+            raise errors.WrongAttribute.at(
+                o, problem=f"takes no {name}", hint=f"Leave {name} out"
             )
     cast = o.attributes.get("cast")
     found = cast.value if isinstance(cast, StringAttr) else str(cast)
     word = found.partition("<")[2].removesuffix(">") or found
     if cast is not None and word not in ("cast_signed", "cast_unsigned"):
-        raise errors.WrongAttribute(
-            o.location,
-            operation=o.name,
+        raise errors.WrongAttribute.at(
+            o,
             problem=f"has no cast {cast}",
             hint="Write cast = #linalg.type_fn<cast_signed> or cast_unsigned",
         )
@@ -278,9 +268,8 @@ def _check_windows(o: Operation) -> None:
             continue
         is_integral = isinstance(value, DenseElementsAttr) and value.element == I64
         if not is_integral or len(numbers(o, name)) != expected:
-            raise errors.WrongAttribute(
-                o.location,
-                operation=o.name,
+            raise errors.WrongAttribute.at(
+                o,
                 problem=f"{name} must hold {expected} i64 numbers, found {value}",
                 hint=f"Write {name} = dense<1> : tensor<{expected}xi64>",
             )
@@ -291,9 +280,8 @@ def _check_function(o: Operation) -> None:
         return
     kind = body_kind(o)
     if kind not in FUNCTIONS:
-        raise errors.WrongAttribute(
-            o.location,
-            operation=o.name,
+        raise errors.WrongAttribute.at(
+            o,
             problem=f"unknown function '{kind}'",
             hint=errors.did_you_mean(kind, FUNCTIONS) or "Use exp, add or another",
         )
@@ -302,12 +290,8 @@ def _check_function(o: Operation) -> None:
 def _check_fill(o: Operation) -> None:
     value = o.operands[0]
     if o.name == "linalg.fill" and isinstance(value.type, MemRefType | TensorType):
-        raise errors.InvalidOperandType(
-            o.location,
-            operation=o.name,
-            what="the value",
-            expected="a scalar",
-            actual=value.type,
+        raise errors.InvalidOperandType.at(
+            o, what="the value", expected="a scalar", actual=value.type
         )
 
 
@@ -369,9 +353,8 @@ def check_generic(o: Operation) -> None:
     written = o.attributes.get("indexing_maps")
     count = len(written.values) if isinstance(written, ArrayAttr) else 0
     if len(structured.indexing_maps) != count:
-        raise errors.WrongAttribute(
-            o.location,
-            operation=o.name,
+        raise errors.WrongAttribute.at(
+            o,
             problem="indexing_maps holds something else than affine maps",
             hint="Write affine_map<(d0) -> (d0)>",
         )
@@ -384,11 +367,9 @@ def check_body(o: Operation, outputs: int) -> None:
     expected = [scalar_of(v.type) for v in o.operands]
     blocks = o.regions[0].blocks
     if not blocks or not blocks[0].operations:
-        raise errors.EmptyBody(o.location, operation=o.name, expected="a linalg.yield")
+        raise errors.EmptyBody.at(o, expected="a linalg.yield")
     if len(blocks) != 1:
-        raise errors.WrongRegionCount(
-            o.location, operation=o.name, expected="one block", actual=len(blocks)
-        )
+        raise errors.WrongRegionCount.at(o, expected="one block", actual=len(blocks))
     actual = [v.type for v in blocks[0].arguments]
     if actual != expected:
         raise fail(
@@ -413,12 +394,8 @@ def _check_positions(block: Block, loops: int) -> None:
         if op.name != "linalg.index" or not isinstance(dim, IntegerAttr):
             continue
         if not 0 <= dim.value < loops:
-            raise errors.OutOfRange(
-                op.location,
-                operation=op.name,
-                what="dimension",
-                value=dim.value,
-                limit=loops,
+            raise errors.OutOfRange.at(
+                op, what="dimension", value=dim.value, limit=loops
             )
 
 
@@ -469,9 +446,7 @@ def check_reduce(o: Operation) -> None:
 def _check_range(o: Operation, name: str, rank: int) -> None:
     for entry in numbers(o, name):
         if not 0 <= entry < rank:
-            raise errors.OutOfRange(
-                o.location, operation=o.name, what=name, value=entry, limit=rank
-            )
+            raise errors.OutOfRange.at(o, what=name, value=entry, limit=rank)
 
 
 def _text(shape: tuple[int | None, ...]) -> str:
@@ -533,6 +508,4 @@ def check_index(o: Operation) -> None:
     """The dimension is not negative."""
     value = o.integer("dim")
     if value < 0:
-        raise errors.OutOfRange(
-            o.location, operation=o.name, what="dimension", value=value, limit="rank"
-        )
+        raise errors.OutOfRange.at(o, what="dimension", value=value, limit="rank")

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework import kinds
-from gpucodegen.dialects.framework.declare import always, indices, op
-from gpucodegen.dialects.framework.definition import Check, Op, Trait
+from gpucodegen.dialects.framework.declare import always, op, pure
+from gpucodegen.dialects.framework.definition import Check, Op
 from gpucodegen.dialects.framework.syntax import (
     Argument,
     Reader,
@@ -75,9 +75,8 @@ def _print_slice(w: Writer, o: Operation) -> None:
 def _check_entries(o: Operation) -> None:
     for value in o.operands[1:]:
         if value.type not in (INDEX, RANGE):
-            raise errors.InvalidOperandType(
-                o.location,
-                operation=o.name,
+            raise errors.InvalidOperandType.at(
+                o,
                 what="each entry",
                 expected="an index or !linalg.range",
                 actual=value.type,
@@ -93,11 +92,10 @@ def _check_one_entry_per_dimension(o: Operation) -> None:
 
 
 def _view(name: str, *checks: Check) -> Op:
-    return op(
+    return pure(
         f"linalg.{name}",
         "view entries* -> result",
         (_parse_slice, _print_slice),
-        traits=Trait.PURE,
         checks=[_check_entries, *checks],
     )
 
@@ -208,17 +206,11 @@ def _call(name: str) -> Op:
 
 
 OPERATIONS = (
-    op(
+    pure(
         "linalg.range",
-        "min max step -> result",
+        "min:index max:index step:index -> result",
         "$min `:` $max `:` $step attr-dict `:` type($result)",
-        infer={
-            "min": indices,
-            "max": indices,
-            "step": indices,
-            "result": always(RANGE),
-        },
-        traits=Trait.PURE,
+        infer={"result": always(RANGE)},
     ),
     _view("slice", _check_one_entry_per_dimension),
     *(_view(name) for name in ("view", "base_view", "subview")),
@@ -228,12 +220,10 @@ OPERATIONS = (
         (_parse_buffer_alloc, _print_buffer_alloc),
     ),
     op("linalg.buffer_dealloc", "buffer", "$buffer attr-dict `:` type($buffer)"),
-    op(
+    pure(
         "linalg.buffer_size",
-        "buffer -> result",
+        "buffer -> result:index",
         "$buffer attr-dict `:` type($buffer)",
-        infer={"result": indices},
-        traits=Trait.PURE,
     ),
     op("linalg.load", "view entries* -> result", (_parse_load, _print_load)),
     op("linalg.store", "value view entries*", (_parse_store, _print_store)),

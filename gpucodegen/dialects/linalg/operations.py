@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.declare import indices, op
-from gpucodegen.dialects.framework.definition import Op, Trait
+from gpucodegen.dialects.framework.declare import op, pure, terminator
+from gpucodegen.dialects.framework.definition import Op
 from gpucodegen.dialects.linalg import checks, legacy, relayout, syntax
 from gpucodegen.dialects.linalg.named_definitions import with_region
 from gpucodegen.dialects.linalg.named_tables import MAPPED, NAMED, POINTWISE
@@ -56,9 +56,8 @@ OPERATIONS = (
     *(_named(name) for name in (*NAMED, *POINTWISE, *MAPPED)),
     op(
         "linalg.map",
-        "inputs* init -> result*",
+        "inputs:shaped* init:shaped -> result*",
         (syntax.parse_map, syntax.print_map),
-        types={"inputs": constraints.SHAPED, "init": constraints.SHAPED},
         regions=1,
         terminators=["linalg.yield"],
         checks=[checks.check_map],
@@ -66,10 +65,9 @@ OPERATIONS = (
     ),
     op(
         "linalg.reduce",
-        "operands* -> results*",
+        "operands:shaped* -> results*",
         (syntax.parse_reduce, syntax.print_reduce),
         attributes={"dimensions": kinds.integers()},
-        types={"operands": constraints.SHAPED},
         regions=1,
         terminators=["linalg.yield"],
         checks=[checks.check_reduce],
@@ -102,21 +100,18 @@ OPERATIONS = (
         adapt=syntax.drop_region,
         flatten=with_region,
     ),
-    op(
+    pure(
         "linalg.index",
-        "-> result",
+        "-> result:index",
         "$dim attr-dict `:` type($result)",
         attributes={"dim": kinds.INT64},
-        infer={"result": indices},
-        traits=Trait.PURE,
         parents=["linalg.generic", "linalg.map", "linalg.reduce"],
         checks=[checks.check_index],
     ),
-    op(
+    terminator(
         "linalg.yield",
         "values*",
         "attr-dict ($values^ `:` type($values))?",
-        traits=Trait.TERMINATOR,
         parents=["linalg.generic", "linalg.map", "linalg.reduce", "linalg.tiled_loop"],
     ),
     *relayout.OPERATIONS,

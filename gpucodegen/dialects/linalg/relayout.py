@@ -132,15 +132,13 @@ def _check_full_tiles(o: Operation, rows: Shape, tiled: Shape) -> None:
             )
 
 
-def check_distinct(
-    o: Operation, name: str, entries: Sequence[int], rank: int, what: str = "dimension"
-) -> None:
+def check_distinct(o: Operation, name: str, entries: Sequence[int], rank: int) -> None:
     """Entries are different dimensions within the rank."""
     if len(set(entries)) != len(entries) or not all(0 <= e < rank for e in entries):
         raise fail(
             o,
-            f"{name} = {list(entries)} does not name distinct {what}s of {rank}",
-            f"Name {what}s from 0 to {rank - 1}, each once",
+            f"{name} = {list(entries)} does not name distinct dimensions of {rank}",
+            f"Name dimensions from 0 to {rank - 1}, each once",
         )
 
 
@@ -453,10 +451,9 @@ def _print_winograd(w: Writer, o: Operation) -> None:
 def _winograd(part: str) -> Op:
     return op(
         f"linalg.winograd_{part}_transform",
-        "source output -> result",
+        "source:tensor output:tensor -> result",
         (_parse_winograd, _print_winograd),
         attributes={"fmr": kinds.enumeration(_FMR, I32)},
-        types={"source": constraints.TENSOR, "output": constraints.TENSOR},
         same="output result",
         checks=[WINOGRAD[part]],
     )
@@ -467,10 +464,9 @@ OPERATIONS = (
     relayout("linalg.unpack", padded=False),
     op(
         "linalg.softmax",
-        "input output -> result*",
+        "input:shaped output:shaped -> result*",
         (_parse_softmax, _print_softmax),
         attributes={"dimension": kinds.INT64},
-        types={"input": constraints.SHAPED, "output": constraints.SHAPED},
         checks=[check_softmax],
     ),
     *(_winograd(part) for part in ("filter", "input", "output")),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.declare import bool_like, op
-from gpucodegen.dialects.framework.definition import Op, Trait
+from gpucodegen.dialects.framework.declare import bool_like, pure
+from gpucodegen.dialects.framework.definition import Op
 from gpucodegen.dialects.math import INSTRUCTIONS, LIBRARY, POLYNOMIALS
 from gpucodegen.dialects.shared.cast_checks import check_same_shape
 
@@ -14,14 +14,13 @@ _TESTS = "isfinite isinf isnan isnormal".split()
 
 def _function(name: str, operands: str) -> Op:
     shown = " `,` ".join(f"${operand}" for operand in operands.split())
-    return op(
+    return pure(
         f"math.{name}",
         f"{operands} -> result",
         f"{shown} {_FASTMATH} attr-dict `:` type($result)",
         attributes={"fastmath": kinds.FASTMATH},
         same=f"{operands} result",
         types={operands.split(maxsplit=1)[0]: constraints.FLOAT_LIKE},
-        traits=Trait.PURE,
     )
 
 
@@ -33,61 +32,49 @@ OPERATIONS = (
         for name in names.split()
     ),
     *(
-        op(
+        pure(
             f"math.{name}",
-            "operand -> result",
+            "operand:integer -> result",
             "$operand attr-dict `:` type($result)",
             same="operand result",
-            types={"operand": constraints.INTEGER_LIKE},
-            traits=Trait.PURE,
         )
         for name in ("absi", "ctlz", "ctpop", "cttz")
     ),
-    op(
+    pure(
         "math.ipowi",
-        "lhs rhs -> result",
+        "lhs:integer rhs -> result",
         "$lhs `,` $rhs attr-dict `:` type($result)",
         same="lhs rhs result",
-        types={"lhs": constraints.INTEGER_LIKE},
-        traits=Trait.PURE,
     ),
-    op(
+    pure(
         "math.fpowi",
-        "lhs rhs -> result",
+        "lhs:float rhs:integer -> result",
         f"$lhs `,` $rhs {_FASTMATH} attr-dict `:` type($lhs) `,` type($rhs)",
         attributes={"fastmath": kinds.FASTMATH},
         same="lhs result",
-        types={"lhs": constraints.FLOAT_LIKE, "rhs": constraints.INTEGER_LIKE},
-        traits=Trait.PURE,
         checks=[check_same_shape],
     ),
-    op(
+    pure(
         "math.clampf",
-        "value min max -> result",
+        "value:float min max -> result",
         f"$value `to` `[` $min `,` $max `]` {_FASTMATH} attr-dict `:` type($result)",
         attributes={"fastmath": kinds.FASTMATH},
         same="value min max result",
-        types={"value": constraints.FLOAT_LIKE},
-        traits=Trait.PURE,
     ),
-    op(
+    pure(
         "math.sincos",
-        "operand -> sin cos",
+        "operand:float -> sin cos",
         f"$operand {_FASTMATH} attr-dict `:` type($operand)",
         attributes={"fastmath": kinds.FASTMATH},
         same="operand sin cos",
-        types={"operand": constraints.FLOAT_LIKE},
-        traits=Trait.PURE,
     ),
     *(
-        op(
+        pure(
             f"math.{name}",
-            "operand -> result",
+            "operand:float -> result",
             f"$operand {_FASTMATH} attr-dict `:` type($operand)",
             attributes={"fastmath": kinds.FASTMATH},
             infer={"result": bool_like("operand")},
-            types={"operand": constraints.FLOAT_LIKE},
-            traits=Trait.PURE,
         )
         for name in _TESTS
     ),

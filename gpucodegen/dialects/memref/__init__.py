@@ -13,13 +13,14 @@ from gpucodegen.ir.attributes import Attribute
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import (
     OPERAND_SEGMENTS,
+    OperandAt,
     Operation,
+    Segments,
     Value,
     operand_segments,
     segment_sizes,
 )
 from gpucodegen.ir.types import (
-    INDEX,
     MemRefType,
     TensorType,
     Type,
@@ -78,14 +79,9 @@ class Alloc:
 
     operation: Operation
 
-    @property
-    def dynamic_sizes(self) -> tuple[Value, ...]:
-        return operand_segments(self.operation, 2)[0]
-
-    @property
-    def symbols(self) -> tuple[Value, ...]:
-        """Operands bound to the layout's symbols."""
-        return operand_segments(self.operation, 2)[1]
+    dynamic_sizes = Segments(0, of=2)
+    symbols = Segments(1, of=2)
+    """Operands bound to the layout's symbols."""
 
     @property
     def type(self) -> Type:
@@ -104,9 +100,7 @@ class Slice:
 
     operation: Operation
 
-    @property
-    def source(self) -> Value:
-        return self.operation.operands[0]
+    source = OperandAt(0)
 
     @property
     def offsets(self) -> tuple[Mixed, ...]:
@@ -175,9 +169,7 @@ class DmaWait:
     def tag(self) -> tuple[Value, ...]:
         return self.operation.operands[:-1]
 
-    @property
-    def num_elements(self) -> Value:
-        return self.operation.operands[-1]
+    num_elements = OperandAt(-1)
 
 
 # -- builders --------------------------------------------------------------------------
@@ -187,51 +179,29 @@ def alloc(
     ty: MemRefType,
     dynamic_sizes: Sequence[Value] = (),
     *,
-    op: str = "memref.alloc",
-    name: str = "",
     location: Location = UNKNOWN,
 ) -> Operation:
     """``memref.alloc`` of a type with one size per ``?``."""
     attributes: dict[str, Attribute] = {
         OPERAND_SEGMENTS: segment_sizes([dynamic_sizes, ()])
     }
-    result = Value(ty, name, location)
-    return Operation(op, tuple(dynamic_sizes), (result,), attributes, location=location)
-
-
-def alloca(
-    ty: MemRefType,
-    dynamic_sizes: Sequence[Value] = (),
-    *,
-    name: str = "",
-    location: Location = UNKNOWN,
-) -> Operation:
-    """``memref.alloca``."""
-    return alloc(ty, dynamic_sizes, op="memref.alloca", name=name, location=location)
+    return Operation(
+        "memref.alloc",
+        tuple(dynamic_sizes),
+        (Value(ty, "", location),),
+        attributes,
+        location=location,
+    )
 
 
 def dealloc(memref: Value, *, location: Location = UNKNOWN) -> Operation:
-    """``memref.dealloc``."""
     return Operation("memref.dealloc", (memref,), location=location)
 
 
-def dim(
-    memref: Value, index: Value, *, name: str = "", location: Location = UNKNOWN
-) -> Operation:
-    """``memref.dim``."""
-    result = Value(INDEX, name, location)
-    return Operation("memref.dim", (memref, index), (result,), location=location)
-
-
 def load(
-    memref: Value,
-    indices: Sequence[Value] = (),
-    *,
-    name: str = "",
-    location: Location = UNKNOWN,
+    memref: Value, indices: Sequence[Value] = (), *, location: Location = UNKNOWN
 ) -> Operation:
-    """``memref.load``."""
-    result = Value(element_type(memref.type), name, location)
+    result = Value(element_type(memref.type), "", location)
     return Operation("memref.load", (memref, *indices), (result,), location=location)
 
 
@@ -242,20 +212,10 @@ def store(
     *,
     location: Location = UNKNOWN,
 ) -> Operation:
-    """``memref.store``."""
     return Operation("memref.store", (value, memref, *indices), location=location)
 
 
-def cast(
-    memref: Value, ty: Type, *, name: str = "", location: Location = UNKNOWN
-) -> Operation:
-    """``memref.cast``."""
-    result = Value(ty, name, location)
-    return Operation("memref.cast", (memref,), (result,), location=location)
-
-
 def copy(source: Value, target: Value, *, location: Location = UNKNOWN) -> Operation:
-    """``memref.copy``."""
     return Operation("memref.copy", (source, target), location=location)
 
 
@@ -276,5 +236,4 @@ def dma_start(
 def dma_wait(
     tag: Sequence[Value], num_elements: Value, *, location: Location = UNKNOWN
 ) -> Operation:
-    """``memref.dma_wait``."""
     return Operation("memref.dma_wait", (*tag, num_elements), location=location)

@@ -7,7 +7,12 @@ from dataclasses import replace
 
 from gpucodegen import errors
 from gpucodegen.dialects import memref as view
-from gpucodegen.dialects.framework.constraints import agree, compatible_shapes, require
+from gpucodegen.dialects.framework.constraints import (
+    agree,
+    compatible_shapes,
+    require,
+    types_differ,
+)
 from gpucodegen.dialects.framework.definition import Check
 from gpucodegen.dialects.memref import Mixed, Slice
 from gpucodegen.dialects.memref.layouts import (
@@ -88,12 +93,8 @@ def _check_inside(
     last = plus(offset, times(plus(size, -1), stride)) if size else offset
     for position in (offset, last):
         if position is not None and position >= extent:
-            raise errors.OutOfRange(
-                o.location,
-                operation=o.name,
-                what=f"in dimension {d}, position",
-                value=position,
-                limit=extent,
+            raise errors.OutOfRange.at(
+                o, what=f"in dimension {d}, position", value=position, limit=extent
             )
 
 
@@ -107,12 +108,8 @@ def check_subview(o: Operation) -> None:
     check_same_storage(o, source, result)
     form = strided_form(source)
     if form is None:
-        raise errors.InvalidOperandType(
-            o.location,
-            operation=o.name,
-            what="the source",
-            expected="a memref of strided layout",
-            actual=source,
+        raise errors.InvalidOperandType.at(
+            o, what="the source", expected="a memref of strided layout", actual=source
         )
     starts, sliced = static(part.offsets), sliced_form(form, part)
     if actual := strided_form(result):
@@ -231,11 +228,8 @@ def check_view(o: Operation) -> None:
         require(is_plain, o, f"{ty} is not row-major", "Remove the layout")
     dynamic = result.shape.count(None)
     if len(o.operands) - 2 != dynamic:
-        raise errors.WrongOperandCount(
-            o.location,
-            operation=o.name,
-            expected=f"{dynamic} sizes (one per '?')",
-            actual=len(o.operands) - 2,
+        raise errors.WrongOperandCount.at(
+            o, expected=f"{dynamic} sizes (one per '?')", actual=len(o.operands) - 2
         )
 
 
@@ -316,9 +310,7 @@ def _check_count(
     o: Operation, expected: str, count: int, values: Sequence[Value]
 ) -> None:
     if len(values) != count:
-        raise errors.WrongOperandCount(
-            o.location, operation=o.name, expected=expected, actual=len(values)
-        )
+        raise errors.WrongOperandCount.at(o, expected=expected, actual=len(values))
 
 
 def check_realloc(o: Operation) -> None:
@@ -341,9 +333,8 @@ def check_cast(o: Operation) -> None:
     """Element types and memory spaces agree, and all extents that both types state."""
     source, target = o.operands[0].type, o.results[0].type
     if not _castable(source, target):
-        raise errors.InvalidCast(
-            o.location,
-            operation=o.name,
+        raise errors.InvalidCast.at(
+            o,
             source=source,
             target=target,
             hint="Keep the element type, the rank, the static extents, the strides"
@@ -375,12 +366,8 @@ def check_space_cast(o: Operation) -> None:
     if not isinstance(source, AnyMemRef) or not isinstance(target, AnyMemRef):
         return
     if replace(source, memory_space=target.memory_space) != target:
-        raise errors.InvalidCast(
-            o.location,
-            operation=o.name,
-            source=source,
-            target=target,
-            hint="Change nothing but the memory space",
+        raise errors.InvalidCast.at(
+            o, source=source, target=target, hint="Change nothing but the memory space"
         )
 
 
@@ -390,9 +377,8 @@ def check_copy(o: Operation) -> None:
     if not isinstance(source, AnyMemRef) or not isinstance(target, AnyMemRef):
         return
     if not _same_array(source, target):
-        raise errors.InvalidCast(
-            o.location,
-            operation=o.name,
+        raise errors.InvalidCast.at(
+            o,
             source=source,
             target=target,
             hint="Copy between buffers of one element type and shape",
@@ -409,15 +395,14 @@ def check_dma_start(o: Operation) -> None:
     for what in ("the source", "the destination", "the tag"):
         ty = values[position].type if position < len(values) else INDEX
         if not isinstance(ty, MemRefType):
-            raise errors.InvalidOperandType(
-                o.location, operation=o.name, what=what, expected="a memref", actual=ty
+            raise errors.InvalidOperandType.at(
+                o, what=what, expected="a memref", actual=ty
             )
         position += 1 + ty.rank + (what == "the destination")
     rest = len(values) - position
     if rest not in (0, 2):
-        raise errors.WrongOperandCount(
-            o.location,
-            operation=o.name,
+        raise errors.WrongOperandCount.at(
+            o,
             expected="indices for each memref and a stride pair or none as",
             actual=len(values),
         )
@@ -430,11 +415,4 @@ def _check_dma_elements(o: Operation) -> None:
     if not (isinstance(source, MemRefType) and isinstance(target, MemRefType)):
         return
     if source.element != target.element:
-        raise errors.TypesDiffer(
-            o.location,
-            operation=o.name,
-            first="the source",
-            first_type=source,
-            second="the destination",
-            second_type=target,
-        )
+        raise types_differ(o, "the source", source, "the destination", target)

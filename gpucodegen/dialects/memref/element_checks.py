@@ -7,7 +7,11 @@ from dataclasses import replace
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework import kinds, registry
-from gpucodegen.dialects.framework.constraints import check_no_arguments, require
+from gpucodegen.dialects.framework.constraints import (
+    check_no_arguments,
+    require,
+    types_differ,
+)
 from gpucodegen.dialects.framework.definition import Trait, Types
 from gpucodegen.dialects.memref.checks import check_indices
 from gpucodegen.dialects.memref.layouts import strided_form
@@ -83,15 +87,10 @@ def each_operand(types: Types, _: Mapping[str, Attribute]) -> Sequence[Type] | N
 def check_distinct(o: Operation) -> None:
     """At least one operand."""
     if not o.operands:
-        raise errors.WrongOperandCount(
-            o.location, operation=o.name, expected="at least 1", actual=0
-        )
+        raise errors.WrongOperandCount.at(o, expected="at least 1", actual=0)
     if len(o.results) != len(o.operands):
-        raise errors.WrongResultCount(
-            o.location,
-            operation=o.name,
-            expected=len(o.operands),
-            actual=len(o.results),
+        raise errors.WrongResultCount.at(
+            o, expected=len(o.operands), actual=len(o.results)
         )
 
 
@@ -106,11 +105,8 @@ def check_metadata(o: Operation) -> None:
     )
     expected = metadata({"source": [ty]}, {})
     if expected is not None and len(o.results) != len(expected):
-        raise errors.WrongResultCount(
-            o.location,
-            operation=o.name,
-            expected=len(expected),
-            actual=len(o.results),
+        raise errors.WrongResultCount.at(
+            o, expected=len(expected), actual=len(o.results)
         )
 
 
@@ -136,14 +132,7 @@ def check_atomic(o: Operation) -> None:
 
 def _check_element(o: Operation, what: str, value: Value, element: Type) -> None:
     if value.type != element:
-        raise errors.TypesDiffer(
-            o.location,
-            operation=o.name,
-            first=what,
-            first_type=value.type,
-            second="the element",
-            second_type=element,
-        )
+        raise types_differ(o, what, value.type, "the element", element)
 
 
 def _check_kind(o: Operation, name: str, ty: Type) -> None:
@@ -151,9 +140,8 @@ def _check_kind(o: Operation, name: str, ty: Type) -> None:
     if name != "assign":
         takes = (FloatType,) if OF_ATOMICS[name].is_float else (IntegerType,)
     if not isinstance(ty, (*takes, DialectType)):
-        raise errors.InvalidOperandType(
-            o.location,
-            operation=o.name,
+        raise errors.InvalidOperandType.at(
+            o,
             what=f"the value of '{name}'",
             expected=" or ".join(_NAMES[t] for t in takes),
             actual=ty,

@@ -7,7 +7,13 @@ from gpucodegen.dialects import memref as view
 from gpucodegen.dialects.framework import constraints, kinds
 from gpucodegen.dialects.framework.assembly_elements import RegionOf, ResultTypes
 from gpucodegen.dialects.framework.constraints import TypeConstraint
-from gpucodegen.dialects.framework.declare import element_of, indices, op
+from gpucodegen.dialects.framework.declare import (
+    element_of,
+    indices,
+    op,
+    pure,
+    terminator,
+)
 from gpucodegen.dialects.framework.definition import Op, Trait
 from gpucodegen.dialects.framework.syntax import Reader, State, Use, Writer, read_type
 from gpucodegen.dialects.memref import checks, element_checks
@@ -227,59 +233,46 @@ OPERATIONS = (
         terminators=["memref.alloca_scope.return"],
         checks=[element_checks.check_alloca_scope],
     ),
-    op(
+    terminator(
         "memref.alloca_scope.return",
         "results*",
         "attr-dict ($results^ `:` type($results))?",
-        traits=Trait.TERMINATOR,
         parents=["memref.alloca_scope"],
     ),
-    op(
-        "memref.dealloc",
-        "memref",
-        "$memref attr-dict `:` type($memref)",
-        types={"memref": constraints.ANY_MEMREF},
-    ),
-    op(
+    op("memref.dealloc", "memref:any_memref", "$memref attr-dict `:` type($memref)"),
+    pure(
         "memref.dim",
         "source index -> result",
         "attr-dict $source `,` $index `:` type($source)",
         infer={"result": indices, "index": indices},
         types={"source": constraints.ANY_MEMREF, "index": constraints.INDEX_TYPE},
-        traits=Trait.PURE,
         checks=[element_checks.check_dim],
     ),
-    op(
+    pure(
         "memref.rank",
-        "memref -> result",
+        "memref:any_memref -> result:index",
         "$memref attr-dict `:` type($memref)",
-        infer={"result": indices},
-        types={"memref": constraints.ANY_MEMREF},
-        traits=Trait.PURE,
     ),
     op(
         "memref.load",
-        "memref indices* -> result",
+        "memref:memref indices:index* -> result",
         f"$memref `[` $indices `]` {_HINTS} attr-dict `:` type($memref)",
         attributes=_NONTEMPORAL,
-        infer={"result": element_of("memref"), "indices": indices},
-        types={"memref": constraints.MEMREF},
+        infer={"result": element_of("memref")},
         checks=[checks.indices_after(0)],
     ),
     op(
         "memref.store",
-        "value memref indices*",
+        "value memref:memref indices:index*",
         f"$value `,` $memref `[` $indices `]` {_HINTS} attr-dict `:` type($memref)",
         attributes=_NONTEMPORAL,
-        infer={"value": element_of("memref"), "indices": indices},
-        types={"memref": constraints.MEMREF},
+        infer={"value": element_of("memref")},
         checks=[checks.indices_after(1)],
     ),
     op(
         "memref.copy",
-        "source target",
+        "source:any_memref target:any_memref",
         "$source `,` $target attr-dict `:` type($source) `to` type($target)",
-        types={"source": constraints.ANY_MEMREF, "target": constraints.ANY_MEMREF},
         checks=[checks.check_copy],
     ),
     op(
@@ -296,13 +289,11 @@ OPERATIONS = (
         },
         checks=[element_checks.check_global],
     ),
-    op(
+    pure(
         "memref.get_global",
-        "-> result",
+        "-> result:memref",
         "$name `:` type($result) attr-dict",
         attributes={"name": kinds.SYMBOL},
-        types={"result": constraints.MEMREF},
-        traits=Trait.PURE,
     ),
     op(
         "memref.dma_start",
@@ -313,22 +304,18 @@ OPERATIONS = (
     ),
     op(
         "memref.dma_wait",
-        "tagMemRef tagIndices* numElements",
+        "tagMemRef:memref tagIndices:index* numElements:index",
         "$tagMemRef `[` $tagIndices `]` `,` $numElements attr-dict"
         " `:` type($tagMemRef)",
-        infer={"tagIndices": indices, "numElements": indices},
-        types={"tagMemRef": constraints.MEMREF},
         checks=[element_checks.check_dma_wait],
     ),
     op(
         "memref.atomic_rmw",
-        "value memref indices* -> result",
+        "value memref:memref indices:index* -> result",
         "$kind $value `,` $memref `[` $indices `]` attr-dict"
         " `:` `(` type($value) `,` type($memref) `)` `->` type($result)",
         attributes={"kind": kinds.enumeration(ATOMIC_KINDS, renamed=OLD_ATOMIC_KINDS)},
-        infer={"indices": indices},
         same="value result",
-        types={"memref": constraints.MEMREF},
         checks=[element_checks.check_atomic],
     ),
     op(
@@ -342,29 +329,26 @@ OPERATIONS = (
         terminators=["memref.atomic_yield"],
         checks=[element_checks.check_generic_atomic],
     ),
-    op(
+    terminator(
         "memref.atomic_yield",
         "result",
         "$result attr-dict `:` type($result)",
-        traits=Trait.TERMINATOR,
         parents=["memref.generic_atomic_rmw"],
     ),
     op(
         "memref.prefetch",
-        "memref indices*",
+        "memref:memref indices*",
         f"$memref `[` $indices `]` {PREFETCH} attr-dict `:` type($memref)",
         attributes=PREFETCHED | {"localityHint": element_checks.LOCALITY},
         implied={"indices": indices},
-        types={"memref": constraints.MEMREF},
         checks=[element_checks.check_prefetch],
     ),
     op(
         "memref.realloc",
-        "source dynamicResultSize? -> result",
+        "source dynamicResultSize:index? -> result",
         "$source (`(` $dynamicResultSize^ `)`)? (`alignment` `=` $alignment^)?"
         " attr-dict `:` type($source) `to` type($result)",
         attributes={"alignment": element_checks.ALIGNMENT},
-        infer={"dynamicResultSize": indices},
         types={"source": _LINE, "result": _LINE},
         checks=[checks.check_realloc],
     ),

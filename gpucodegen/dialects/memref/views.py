@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from gpucodegen.dialects.framework import constraints, kinds
 from gpucodegen.dialects.framework.constraints import TypeConstraint
-from gpucodegen.dialects.framework.declare import indices, like, op
-from gpucodegen.dialects.framework.definition import Trait
+from gpucodegen.dialects.framework.declare import indices, like, op, pure
 from gpucodegen.dialects.memref import checks, element_checks, reshapes
 from gpucodegen.ir.types import (
     I8,
@@ -44,35 +43,29 @@ _EXTENTS = TypeConstraint(
 _REASSOCIATION = {"reassociation": kinds.ARRAY}
 
 VIEWS = (
-    op(
+    pure(
         "memref.cast",
-        "source -> dest",
+        "source:any_memref -> dest:any_memref",
         "$source attr-dict `:` type($source) `to` type($dest)",
-        types={"source": constraints.ANY_MEMREF, "dest": constraints.ANY_MEMREF},
-        traits=Trait.PURE,
         checks=[checks.check_cast],
     ),
-    op(
+    pure(
         "memref.memory_space_cast",
-        "source -> dest",
+        "source:any_memref -> dest:any_memref",
         "$source attr-dict `:` type($source) `to` type($dest)",
-        types={"source": constraints.ANY_MEMREF, "dest": constraints.ANY_MEMREF},
-        traits=Trait.PURE,
         checks=[checks.check_space_cast],
     ),
-    op(
+    pure(
         "memref.subview",
-        "source offsets* sizes* strides* -> result",
+        "source:memref offsets* sizes* strides* -> result:memref",
         f"$source {OFFSETS} attr-dict `:` type($source) `to` type($result)",
         attributes=LISTS,
         infer=INDICES,
-        types={"source": constraints.MEMREF, "result": constraints.MEMREF},
-        traits=Trait.PURE,
         checks=[checks.check_subview],
     ),
-    op(
+    pure(
         "memref.reinterpret_cast",
-        "source offsets* sizes* strides* -> result",
+        "source:any_memref offsets* sizes* strides* -> result:memref",
         "$source `to` `offset` `` `:`"
         " custom<DynamicIndexList>($offsets, $static_offsets)"
         " `` `,` `sizes` `` `:` custom<DynamicIndexList>($sizes, $static_sizes)"
@@ -80,48 +73,38 @@ VIEWS = (
         " attr-dict `:` type($source) `to` type($result)",
         attributes=LISTS,
         infer=INDICES,
-        types={"source": constraints.ANY_MEMREF, "result": constraints.MEMREF},
-        traits=Trait.PURE,
         checks=[checks.check_reinterpret_cast],
     ),
-    op(
+    pure(
         "memref.view",
-        "source byte_shift sizes* -> result",
+        "source byte_shift:index sizes:index* -> result",
         "$source `[` $byte_shift `]` `` `[` $sizes `]` attr-dict"
         " `:` type($source) `to` type($result)",
-        infer={"byte_shift": indices, "sizes": indices},
         types={"source": _BYTES, "result": constraints.MEMREF},
-        traits=Trait.PURE,
         checks=[checks.check_view],
     ),
-    op(
+    pure(
         "memref.transpose",
-        "in -> result",
+        "in:memref -> result:memref",
         "$in $permutation attr-dict `:` type($in) `to` type($result)",
         attributes={"permutation": reshapes.BARE_MAP},
-        types={"in": constraints.MEMREF, "result": constraints.MEMREF},
-        traits=Trait.PURE,
         checks=[checks.check_transpose],
     ),
-    op(
+    pure(
         "memref.collapse_shape",
-        "src -> result",
+        "src:memref -> result:memref",
         "$src $reassociation attr-dict `:` type($src) `into` type($result)",
         attributes=_REASSOCIATION,
-        types={"src": constraints.MEMREF, "result": constraints.MEMREF},
-        traits=Trait.PURE,
         checks=[reshapes.check_collapse],
     ),
-    op(
+    pure(
         "memref.expand_shape",
-        "src output_shape* -> result",
+        "src:memref output_shape* -> result:memref",
         (reshapes.parse_expand_shape, reshapes.print_expand_shape),
         attributes=_REASSOCIATION | {"static_output_shape": kinds.integers()},
-        types={"src": constraints.MEMREF, "result": constraints.MEMREF},
-        traits=Trait.PURE,
         checks=[reshapes.check_expand],
     ),
-    op(
+    pure(
         "memref.reshape",
         "source shape -> result",
         "$source `(` $shape `)` attr-dict `:` functional-type(operands, results)",
@@ -130,10 +113,9 @@ VIEWS = (
             "shape": _EXTENTS,
             "result": constraints.ANY_MEMREF,
         },
-        traits=Trait.PURE,
         checks=[reshapes.check_reshape],
     ),
-    op(
+    pure(
         "memref.extract_aligned_pointer_as_index",
         "source -> aligned_pointer",
         "$source `:` type($source) `->` type($aligned_pointer) attr-dict",
@@ -141,32 +123,26 @@ VIEWS = (
             "source": constraints.ANY_MEMREF,
             "aligned_pointer": constraints.INDEX_TYPE,
         },
-        traits=Trait.PURE,
     ),
-    op(
+    pure(
         "memref.extract_strided_metadata",
-        "source -> results*",
+        "source:memref -> results*",
         "$source `:` type($source) `->` type($results) attr-dict",
         infer={"results": element_checks.metadata},
-        types={"source": constraints.MEMREF},
-        traits=Trait.PURE,
         checks=[element_checks.check_metadata],
     ),
-    op(
+    pure(
         "memref.distinct_objects",
-        "operands* -> results*",
+        "operands:memref* -> results*",
         "$operands attr-dict `:` type($operands)",
         infer={"results": element_checks.each_operand},
-        types={"operands": constraints.MEMREF},
-        traits=Trait.PURE,
         checks=[element_checks.check_distinct],
     ),
     op(
         "memref.assume_alignment",
-        "memref -> result",
+        "memref:memref -> result",
         "$memref `,` $alignment attr-dict `:` type($memref)",
         attributes={"alignment": element_checks.REQUIRED_ALIGNMENT},
         infer={"result": like("memref")},
-        types={"memref": constraints.MEMREF},
     ),
 )

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 
 from gpucodegen.dialects.shared.control_flow import CountedLoop, TwoWayBranch
 from gpucodegen.ir.locations import UNKNOWN, Location
-from gpucodegen.ir.operation import Block, Operation, Region, Value, single_block
+from gpucodegen.ir.operation import (
+    Block,
+    OperandAt,
+    OperandsFrom,
+    Operation,
+    Region,
+    Value,
+    single_block,
+)
 from gpucodegen.records import dataclass
 
 TERMINATOR = "scf.yield"
@@ -16,31 +24,18 @@ TERMINATOR = "scf.yield"
 class For(CountedLoop):
     """Reading access to an ``scf.for``."""
 
-    @property
-    def lower(self) -> Value:
-        return self.operation.operands[0]
-
-    @property
-    def upper(self) -> Value:
-        return self.operation.operands[1]
-
-    @property
-    def step(self) -> Value:
-        return self.operation.operands[2]
-
-    @property
-    def inits(self) -> tuple[Value, ...]:
-        """Initial values of the loop-carried values."""
-        return self.operation.operands[3:]
+    lower = OperandAt(0)
+    upper = OperandAt(1)
+    step = OperandAt(2)
+    inits = OperandsFrom(3)
+    """Initial values of the loop-carried values."""
 
 
 @dataclass(frozen=True, slots=True)
 class If(TwoWayBranch):
     """Reading access to an ``scf.if``."""
 
-    @property
-    def condition(self) -> Value:
-        return self.operation.operands[0]
+    condition = OperandAt(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,10 +97,8 @@ def if_(
 def condition(
     value: Value, forwarded: Sequence[Value] = (), *, location: Location = UNKNOWN
 ) -> Operation:
-    """``scf.condition``."""
     return Operation("scf.condition", (value, *forwarded), location=location)
 
 
 def yield_(values: Sequence[Value] = (), *, location: Location = UNKNOWN) -> Operation:
-    """``scf.yield``."""
     return Operation(TERMINATOR, tuple(values), location=location)

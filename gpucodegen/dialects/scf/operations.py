@@ -11,8 +11,8 @@ from gpucodegen.dialects.framework.assembly_elements import (
     RegionOf,
     ResultTypes,
 )
-from gpucodegen.dialects.framework.constraints import require
-from gpucodegen.dialects.framework.declare import always, op
+from gpucodegen.dialects.framework.constraints import require, types_differ
+from gpucodegen.dialects.framework.declare import always, op, terminator
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.dialects.scf import syntax
@@ -37,13 +37,12 @@ def check_for(o: Operation) -> None:
         f"Give it the variable and {len(inits)} carried values",
     )
     if not lower == upper == step == o.body.arguments[0].type:
-        raise errors.TypesDiffer(
-            o.location,
-            operation=o.name,
-            first="the lower bound",
-            first_type=lower,
-            second="the upper bound, step or variable",
-            second_type=upper if upper != lower else step,
+        raise types_differ(
+            o,
+            "the lower bound",
+            lower,
+            "the upper bound, step or variable",
+            upper if upper != lower else step,
         )
     require(
         _types(o.body.arguments[1:]) == inits == _types(o.results),
@@ -68,8 +67,8 @@ def check_yields(o: Operation) -> None:
 def check_execute_region(o: Operation) -> None:
     """The region has a block, and yields the results."""
     if not o.regions[0].blocks:
-        raise errors.WrongRegionCount(
-            o.location, operation=o.name, expected="a region of blocks", actual="none"
+        raise errors.WrongRegionCount.at(
+            o, expected="a region of blocks", actual="none"
         )
     check_yields(o)
 
@@ -78,18 +77,12 @@ def check_index_switch(o: Operation) -> None:
     """Distinct cases, with one region for each and one for the default."""
     values = o.numbers("cases")
     if len(o.regions) != len(values) + 1:
-        raise errors.WrongRegionCount(
-            o.location,
-            operation=o.name,
-            expected=f"{len(values) + 1} regions",
-            actual=len(o.regions),
+        raise errors.WrongRegionCount.at(
+            o, expected=f"{len(values) + 1} regions", actual=len(o.regions)
         )
     if len(set(values)) != len(values):
-        raise errors.WrongAttribute(
-            o.location,
-            operation=o.name,
-            problem="a case is listed twice",
-            hint="List each case once",
+        raise errors.WrongAttribute.at(
+            o, problem="a case is listed twice", hint="List each case once"
         )
     check_yields(o)
 
@@ -182,11 +175,8 @@ def _check_reduced(o: Operation, body: Block) -> None:
 def check_reduce(o: Operation) -> None:
     """One body per value, which combines two values of its type."""
     if len(o.regions) != len(o.operands):
-        raise errors.WrongRegionCount(
-            o.location,
-            operation=o.name,
-            expected=f"{len(o.operands)} regions",
-            actual=len(o.regions),
+        raise errors.WrongRegionCount.at(
+            o, expected=f"{len(o.operands)} regions", actual=len(o.regions)
         )
     for value, region in zip(o.operands, o.regions, strict=True):
         (block,) = region.blocks
@@ -234,9 +224,8 @@ def _check_mapping(o: Operation, rank: int) -> None:
     if mapping is None or (isinstance(mapping, ArrayAttr) and not entries):
         return
     if len(entries) != rank or not all(isinstance(e, OpaqueAttr) for e in entries):
-        raise errors.WrongAttribute(
-            o.location,
-            operation=o.name,
+        raise errors.WrongAttribute.at(
+            o,
             problem=f"mapping {mapping} for {rank} loops",
             hint="Write one attribute such as #gpu.thread<x> per loop",
         )
@@ -247,11 +236,8 @@ def check_in_parallel(o: Operation) -> None:
     for inner in o.body.operations:
         is_known = registry.lookup(inner.name) is not None
         if is_known and inner.name != "tensor.parallel_insert_slice":
-            raise errors.WrongParent(
-                inner.location,
-                operation=inner.name,
-                expected="the body of scf.forall",
-                actual=o.name,
+            raise errors.WrongParent.at(
+                inner, expected="the body of scf.forall", actual=o.name
             )
 
 
@@ -268,7 +254,7 @@ OPERATIONS = (
     ),
     op(
         "scf.if",
-        "condition -> results*",
+        "condition:bool -> results*",
         "$condition custom<Types> custom<Then> custom<Else> attr-dict",
         custom={
             "Types": ResultTypes(),
@@ -276,7 +262,6 @@ OPERATIONS = (
             "Else": ElseRegion("scf.yield"),
         },
         implied={"condition": always(I1)},
-        types={"condition": constraints.BOOL},
         regions=2,
         terminators=["scf.yield"],
         checks=[check_if],
@@ -289,13 +274,11 @@ OPERATIONS = (
         terminators=["scf.condition", "scf.yield"],
         checks=[check_while],
     ),
-    op(
+    terminator(
         "scf.condition",
-        "condition args*",
+        "condition:bool args*",
         "`(` $condition `)` attr-dict ($args^ `:` type($args))?",
-        types={"condition": constraints.BOOL},
         infer={"condition": syntax.BOOL_ONLY},
-        traits=Trait.TERMINATOR,
         parents=["scf.while"],
     ),
     op(
@@ -312,21 +295,19 @@ OPERATIONS = (
         checks=[check_parallel],
         adapt=syntax.modern_parallel,
     ),
-    op(
+    terminator(
         "scf.reduce",
         "operands*",
         (syntax.parse_reduce, syntax.print_reduce),
         regions=None,
         terminators=["scf.reduce.return"],
         checks=[check_reduce],
-        traits=Trait.TERMINATOR,
         parents=["scf.parallel"],
     ),
-    op(
+    terminator(
         "scf.reduce.return",
         "result",
         "$result attr-dict `:` type($result)",
-        traits=Trait.TERMINATOR,
         parents=["scf.reduce"],
     ),
     op(
@@ -350,7 +331,8 @@ OPERATIONS = (
     ),
     op(
         "scf.forall",
-        "dynamicLowerBound* dynamicUpperBound* dynamicStep* outputs* -> results*",
+        "dynamicLowerBound* dynamicUpperBound* dynamicStep* outputs:tensor*"
+        " -> results*",
         (syntax.parse_forall, syntax.print_forall),
         attributes={
             "staticLowerBound": kinds.integers(),
@@ -358,7 +340,6 @@ OPERATIONS = (
             "staticStep": kinds.integers(),
             "mapping": kinds.OPTIONAL,
         },
-        types={"outputs": constraints.TENSOR},
         regions=1,
         terminators=["scf.forall.in_parallel"],
         checks=[check_forall],
@@ -372,11 +353,10 @@ OPERATIONS = (
         parents=["scf.forall"],
         checks=[check_in_parallel],
     ),
-    op(
+    terminator(
         "scf.yield",
         "results*",
         "attr-dict ($results^ `:` type($results))?",
-        traits=Trait.TERMINATOR,
         parents=[
             "scf.execute_region",
             "scf.for",

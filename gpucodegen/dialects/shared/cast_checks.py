@@ -41,9 +41,8 @@ def check_same_shape(o: Operation) -> None:
     known = [ty for ty in types if not isinstance(ty, DialectType)]
     for ty in known:
         if shape_of(ty) != shape_of(known[0]):
-            raise errors.InvalidCast(
-                o.location,
-                operation=o.name,
+            raise errors.InvalidCast.at(
+                o,
                 source=known[0],
                 target=ty,
                 hint="Use one shape for all operands and results",
@@ -67,9 +66,7 @@ def _require(o: Operation, source: Type, target: Type, fits: Fits, hint: str) ->
     elements = element_type(source), element_type(target)
     is_opaque = any(isinstance(ty, DialectType) for ty in elements)
     if not is_opaque and not fits(*elements):
-        raise errors.InvalidCast(
-            o.location, operation=o.name, source=source, target=target, hint=hint
-        )
+        raise errors.InvalidCast.at(o, source=source, target=target, hint=hint)
 
 
 def _is_wider(source: Type, target: Type) -> bool:

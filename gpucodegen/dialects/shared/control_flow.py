@@ -118,11 +118,8 @@ class TwoWayBranch:
 def check_else(o: Operation) -> None:
     """An operation with results has an else branch."""
     if o.results and not o.regions[1].blocks:
-        raise errors.WrongRegionCount(
-            o.location,
-            operation=o.name,
-            expected="an else branch when there are results",
-            actual="none",
+        raise errors.WrongRegionCount.at(
+            o, expected="an else branch when there are results", actual="none"
         )
 
 

@@ -169,9 +169,6 @@ def _check(
 def _wrong(
     function: Operation, name: str, problem: str, hint: str
 ) -> errors.VerifyError:
-    return errors.WrongAttribute(
-        function.location,
-        operation=function.name,
-        problem=f"attribute '{name}' {problem}",
-        hint=hint,
+    return errors.WrongAttribute.at(
+        function, problem=f"attribute '{name}' {problem}", hint=hint
     )

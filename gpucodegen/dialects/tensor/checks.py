@@ -122,19 +122,13 @@ def check_concat(o: Operation) -> None:
     """Inputs agree but in the concatenated dimension, which the result sums."""
     result = o.results[0].type
     if not o.operands:
-        raise errors.WrongOperandCount(
-            o.location, operation=o.name, expected="at least 1", actual=0
-        )
+        raise errors.WrongOperandCount.at(o, expected="at least 1", actual=0)
     if not isinstance(result, TensorType):
         return
     position = o.integer("dim")
     if not 0 <= position < len(result.shape):
-        raise errors.OutOfRange(
-            o.location,
-            operation=o.name,
-            what="dimension",
-            value=position,
-            limit=len(result.shape),
+        raise errors.OutOfRange.at(
+            o, what="dimension", value=position, limit=len(result.shape)
         )
     expected = _joined(o, result, position)
     require(
@@ -215,11 +209,8 @@ def check_elements(o: Operation) -> None:
     """One element per position."""
     expected = len(elements_of_result({"result": [o.results[0].type]}, {}) or ())
     if len(o.operands) != expected:
-        raise errors.WrongOperandCount(
-            o.location,
-            operation=o.name,
-            expected=f"{expected} elements",
-            actual=len(o.operands),
+        raise errors.WrongOperandCount.at(
+            o, expected=f"{expected} elements", actual=len(o.operands)
         )
 
 
@@ -244,9 +235,8 @@ def sizes_after(position: int) -> Check:
         ty = o.results[0].type
         dynamic = ty.shape.count(None) if isinstance(ty, TensorType) else 0
         if len(o.operands) - position != dynamic:
-            raise errors.WrongOperandCount(
-                o.location,
-                operation=o.name,
+            raise errors.WrongOperandCount.at(
+                o,
                 expected=f"{dynamic} sizes (one per '?')",
                 actual=len(o.operands) - position,
             )
@@ -277,9 +267,8 @@ def _check_cast(o: Operation, *, same_element: bool) -> None:
         fits = fits and compatible_shapes(source.shape, target.shape)
     if not fits:
         what = "element type" if same_element else "width of the elements"
-        raise errors.InvalidCast(
-            o.location,
-            operation=o.name,
+        raise errors.InvalidCast.at(
+            o,
             source=source,
             target=target,
             hint=f"Keep the {what}, the rank and the static extents",

@@ -4,108 +4,90 @@ from __future__ import annotations
 
 from gpucodegen.dialects.framework import constraints, kinds
 from gpucodegen.dialects.framework.assembly_elements import RegionOf
-from gpucodegen.dialects.framework.declare import element_of, indices, op
-from gpucodegen.dialects.framework.definition import Trait
+from gpucodegen.dialects.framework.declare import (
+    element_of,
+    indices,
+    op,
+    pure,
+    terminator,
+)
 from gpucodegen.dialects.memref import reshapes
 from gpucodegen.dialects.memref.views import INDICES, LISTS, OFFSETS
 from gpucodegen.dialects.tensor import checks
 
-_PURE = Trait.PURE
-
 OPERATIONS = (
-    op(
+    pure(
         "tensor.empty",
-        "dynamicSizes* -> result",
+        "dynamicSizes:index* -> result:tensor",
         "`(` $dynamicSizes `)` attr-dict `:` type($result)",
-        infer={"dynamicSizes": indices},
-        types={"result": constraints.TENSOR},
-        traits=_PURE,
         checks=[checks.sizes_after(0)],
     ),
-    op(
+    pure(
         "tensor.dim",
-        "source index -> result",
+        "source:any_tensor index:index -> result:index",
         "attr-dict $source `,` $index `:` type($source)",
-        infer={"result": indices, "index": indices},
-        types={"source": constraints.ANY_TENSOR},
-        traits=_PURE,
         checks=[checks.check_dim],
     ),
-    op(
+    pure(
         "tensor.rank",
-        "tensor -> result",
+        "tensor:any_tensor -> result:index",
         "$tensor attr-dict `:` type($tensor)",
-        infer={"result": indices},
-        types={"tensor": constraints.ANY_TENSOR},
-        traits=_PURE,
     ),
-    op(
+    pure(
         "tensor.extract",
-        "tensor indices* -> result",
+        "tensor:any_tensor indices:index* -> result",
         "$tensor `[` $indices `]` attr-dict `:` type($tensor)",
-        infer={"result": element_of("tensor"), "indices": indices},
-        types={"tensor": constraints.ANY_TENSOR},
-        traits=_PURE,
+        infer={"result": element_of("tensor")},
         checks=[checks.indices_after(0)],
     ),
-    op(
+    pure(
         "tensor.insert",
-        "scalar dest indices* -> result",
+        "scalar dest:tensor indices:index* -> result",
         "$scalar `into` $dest `[` $indices `]` attr-dict `:` type($dest)",
         same="dest result",
-        infer={"scalar": element_of("dest"), "indices": indices},
-        types={"dest": constraints.TENSOR},
-        traits=_PURE,
+        infer={"scalar": element_of("dest")},
         checks=[checks.indices_after(1)],
     ),
-    op(
+    pure(
         "tensor.cast",
-        "source -> dest",
+        "source:any_tensor -> dest:any_tensor",
         "$source attr-dict `:` type($source) `to` type($dest)",
-        types={"source": constraints.ANY_TENSOR, "dest": constraints.ANY_TENSOR},
-        traits=_PURE,
         checks=[checks.check_cast],
     ),
-    op(
+    pure(
         "tensor.bitcast",
-        "source -> dest",
+        "source:any_tensor -> dest:any_tensor",
         "$source attr-dict `:` type($source) `to` type($dest)",
-        types={"source": constraints.ANY_TENSOR, "dest": constraints.ANY_TENSOR},
-        traits=_PURE,
         checks=[checks.check_bitcast],
     ),
-    op(
+    pure(
         "tensor.from_elements",
         "elements* -> result",
         "$elements attr-dict `:` type($result)",
         infer={"elements": checks.elements_of_result},
         types={"result": checks.STATIC},
-        traits=_PURE,
         checks=[checks.check_elements],
     ),
-    op(
+    pure(
         "tensor.splat",
-        "input dynamicSizes* -> aggregate",
+        "input dynamicSizes:index* -> aggregate:tensor",
         "$input (`[` $dynamicSizes^ `]`)? attr-dict `:` type($aggregate)",
-        infer={"input": element_of("aggregate"), "dynamicSizes": indices},
-        types={"aggregate": constraints.TENSOR},
-        traits=_PURE,
+        infer={"input": element_of("aggregate")},
         checks=[checks.sizes_after(1)],
     ),
     op(
         "tensor.generate",
-        "dynamicExtents* -> result",
+        "dynamicExtents* -> result:tensor",
         "$dynamicExtents custom<Body> attr-dict `:` type($result)",
         custom={"Body": RegionOf()},
         implied={"dynamicExtents": indices},
-        types={"result": constraints.TENSOR},
         regions=1,
         terminators=["tensor.yield"],
         checks=[checks.check_generate],
     ),
     op(
         "tensor.pad",
-        "source low* high* -> result",
+        "source:tensor low* high* -> result:tensor",
         "$source (`nofold` $nofold^)?"
         " `low` `` custom<DynamicIndexList>($low, $static_low)"
         " `high` `` custom<DynamicIndexList>($high, $static_high)"
@@ -116,62 +98,53 @@ OPERATIONS = (
             "static_high": kinds.integers(),
             "nofold": kinds.UNIT,
         },
-        types={"source": constraints.TENSOR, "result": constraints.TENSOR},
         regions=1,
         terminators=["tensor.yield"],
         checks=[checks.check_pad],
     ),
-    op(
+    terminator(
         "tensor.yield",
         "value",
         "$value attr-dict `:` type($value)",
-        traits=Trait.TERMINATOR,
         parents=["tensor.generate", "tensor.pad"],
     ),
-    op(
+    pure(
         "tensor.extract_slice",
-        "source offsets* sizes* strides* -> result",
+        "source:tensor offsets* sizes* strides* -> result:tensor",
         f"$source {OFFSETS} attr-dict `:` type($source) `to` type($result)",
         attributes=LISTS,
         infer=INDICES,
-        types={"source": constraints.TENSOR, "result": constraints.TENSOR},
-        traits=_PURE,
         checks=[checks.check_extract_slice],
     ),
-    op(
+    pure(
         "tensor.insert_slice",
-        "source dest offsets* sizes* strides* -> result",
+        "source:tensor dest:tensor offsets* sizes* strides* -> result",
         f"$source `into` $dest {OFFSETS} attr-dict"
         " `:` type($source) `into` type($dest)",
         attributes=LISTS,
         same="dest result",
         infer=INDICES,
-        types={"source": constraints.TENSOR, "dest": constraints.TENSOR},
-        traits=_PURE,
         checks=[checks.check_insert_slice],
     ),
     op(
         "tensor.parallel_insert_slice",
-        "source dest offsets* sizes* strides*",
+        "source:tensor dest:tensor offsets* sizes* strides*",
         f"$source `into` $dest {OFFSETS} attr-dict"
         " `:` type($source) `into` type($dest)",
         attributes=LISTS,
         infer=INDICES,
-        types={"source": constraints.TENSOR, "dest": constraints.TENSOR},
         parents=["scf.forall.in_parallel"],
         checks=[checks.check_insert_slice],
     ),
-    op(
+    pure(
         "tensor.concat",
-        "inputs* -> result",
+        "inputs* -> result:tensor",
         "`dim` `` `(` $dim `)` $inputs attr-dict"
         " `:` functional-type(operands, results)",
         attributes={"dim": kinds.INT64},
-        types={"result": constraints.TENSOR},
-        traits=_PURE,
         checks=[checks.check_concat],
     ),
-    op(
+    pure(
         "tensor.scatter",
         "source dest indices -> result",
         "$source `into` $dest `` `[` $indices `]`"
@@ -184,31 +157,26 @@ OPERATIONS = (
             "dest": constraints.TENSOR,
             "indices": checks.POSITIONS,
         },
-        traits=_PURE,
         checks=[checks.check_scatter],
     ),
-    op(
+    pure(
         "tensor.collapse_shape",
-        "src -> result",
+        "src:tensor -> result:tensor",
         "$src $reassociation attr-dict `:` type($src) `into` type($result)",
         attributes={"reassociation": kinds.ARRAY},
-        types={"src": constraints.TENSOR, "result": constraints.TENSOR},
-        traits=_PURE,
         checks=[reshapes.check_collapse],
     ),
-    op(
+    pure(
         "tensor.expand_shape",
-        "src output_shape* -> result",
+        "src:tensor output_shape* -> result:tensor",
         (reshapes.parse_expand_shape, reshapes.print_expand_shape),
         attributes={
             "reassociation": kinds.ARRAY,
             "static_output_shape": kinds.integers(),
         },
-        types={"src": constraints.TENSOR, "result": constraints.TENSOR},
-        traits=_PURE,
         checks=[reshapes.check_expand],
     ),
-    op(
+    pure(
         "tensor.reshape",
         "source shape -> result",
         "$source `(` $shape `)` attr-dict `:` functional-type(operands, results)",
@@ -217,17 +185,15 @@ OPERATIONS = (
             "shape": checks.EXTENTS,
             "result": constraints.ANY_TENSOR,
         },
-        traits=_PURE,
         checks=[reshapes.check_tensor_reshape],
     ),
-    op(
+    pure(
         "tensor.gather",
         "source indices -> result",
         "$source `[` $indices `]` `gather_dims` `(` $gather_dims `)`"
         " (`unique` $unique^)? attr-dict `:` functional-type(operands, results)",
         attributes={"gather_dims": kinds.integers(), "unique": kinds.UNIT},
         types={"source": constraints.TENSOR, "indices": checks.POSITIONS},
-        traits=_PURE,
         checks=[checks.check_gather],
     ),
 )

@@ -15,7 +15,6 @@ from gpucodegen.ir.attributes import (
     Attribute,
     DenseArrayAttr,
     IntegerAttr,
-    OpaqueAttr,
 )
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import Type, VectorType, element_type
@@ -69,9 +68,6 @@ def integers(o: Operation, name: str) -> tuple[int, ...]:
 def combines(kind: Attribute | None, element: Type) -> bool:
     """Whether the combining kind is valid for elements of this type."""
     return of_kind(kind_word(kind), element) is not None
-
-
-ADD_KIND = OpaqueAttr("#vector.kind<add>")
 
 
 def position(op: Operation) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from math import prod
 
 from gpucodegen import errors
-from gpucodegen.dialects.framework import constraints, kinds
+from gpucodegen.dialects.framework import kinds
 from gpucodegen.dialects.framework.assembly_elements import (
     FormatElement,
     IndexList,
@@ -18,9 +18,13 @@ from gpucodegen.dialects.framework.assembly_elements import (
     Printed,
     read_indices,
 )
-from gpucodegen.dialects.framework.constraints import TypeConstraint, require
-from gpucodegen.dialects.framework.declare import op
-from gpucodegen.dialects.framework.definition import Check, Trait, Types
+from gpucodegen.dialects.framework.constraints import (
+    TypeConstraint,
+    require,
+    types_differ,
+)
+from gpucodegen.dialects.framework.declare import pure
+from gpucodegen.dialects.framework.definition import Check, Types
 from gpucodegen.dialects.framework.syntax import Reader
 from gpucodegen.dialects.memref import DYNAMIC_MARK
 from gpucodegen.dialects.vector import (
@@ -52,9 +56,8 @@ def check_broadcast(o: Operation) -> None:
     fits = is_vector and len(inner) <= len(outer)
     fits = fits and all(a in ((1, False), b) for a, b in zip(inner, tail, strict=True))
     if not fits or element_type(source) != element_type(target):
-        raise errors.InvalidCast(
-            o.location,
-            operation=o.name,
+        raise errors.InvalidCast.at(
+            o,
             source=source,
             target=target,
             hint="Broadcast a scalar, or a vector whose extents end the result's",
@@ -113,13 +116,7 @@ def check_shuffle(o: Operation) -> None:
     require(mask, o, "the mask is empty", "Name at least one element")
     for entry in mask:
         if not POISON <= entry < rows:
-            raise errors.OutOfRange(
-                o.location,
-                operation=o.name,
-                what="element",
-                value=entry,
-                limit=rows,
-            )
+            raise errors.OutOfRange.at(o, what="element", value=entry, limit=rows)
 
 
 # -- one element or row ----------------------------------------------------------------
@@ -161,13 +158,7 @@ def _at_position(o: Operation, ty: Type) -> Type:
         )
     for entry, (extent, _) in zip(position, dims, strict=False):
         if not POISON <= entry < extent and entry != DYNAMIC_MARK:
-            raise errors.OutOfRange(
-                o.location,
-                operation=o.name,
-                what="position",
-                value=entry,
-                limit=extent,
-            )
+            raise errors.OutOfRange.at(o, what="position", value=entry, limit=extent)
     if not position:
         return ty if dims else element_type(ty)
     return vector_or_scalar(dims[len(position) :], element_type(ty))
@@ -175,14 +166,7 @@ def _at_position(o: Operation, ty: Type) -> Type:
 
 def _check_same(o: Operation, expected: Type, actual: Type, *, fits: bool) -> None:
     if not fits:
-        raise errors.TypesDiffer(
-            o.location,
-            operation=o.name,
-            first="the position",
-            first_type=expected,
-            second="the value",
-            second_type=actual,
-        )
+        raise types_differ(o, "the position", expected, "the value", actual)
 
 
 # -- slices ----------------------------------------------------------------------------
@@ -366,7 +350,6 @@ def _typed_numbers(r: Reader) -> Attribute:
 MASK = replace(kinds.integers(), read=_typed_numbers)
 
 
-_PURE = Trait.PURE
 _STATIC = {"static_position": kinds.integers()}
 _POSITION = IndexList("dynamic_position", "static_position", typed=True)
 
@@ -378,57 +361,48 @@ def _is_fixed(ty: Type) -> bool:
 _FIXED = TypeConstraint("a vector without scalable dimensions", _is_fixed)
 
 OPERATIONS = (
-    op(
+    pure(
         "vector.broadcast",
-        "source -> vector",
+        "source -> vector:vector",
         "$source attr-dict `:` type($source) `to` type($vector)",
-        types={"vector": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_broadcast],
     ),
-    op(
+    pure(
         "vector.from_elements",
         "elements* -> dest",
         "$elements attr-dict `:` type($dest)",
         infer={"elements": elements_of_dest},
         types={"dest": _FIXED},
-        traits=_PURE,
         checks=[check_count],
     ),
-    op(
+    pure(
         "vector.to_elements",
-        "source -> elements*",
+        "source:vector -> elements*",
         "$source attr-dict `:` type($source)",
         infer={"elements": elements_of_source},
-        types={"source": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_count],
     ),
-    op(
+    pure(
         "vector.extract",
-        "source dynamic_position* -> result",
+        "source:vector dynamic_position* -> result",
         "$source `` custom<Position> attr-dict `:` custom<Types>",
         custom={"Position": _POSITION, "Types": ExtractedTypes()},
         attributes=_STATIC,
-        types={"source": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_extract],
     ),
-    op(
+    pure(
         "vector.insert",
-        "valueToStore dest dynamic_position* -> result",
+        "valueToStore dest:vector dynamic_position* -> result",
         "$valueToStore `,` $dest `` custom<Position> attr-dict"
         " `:` type($valueToStore) `into` type($dest)",
         custom={"Position": _POSITION},
         attributes=_STATIC,
         same="dest result",
-        types={"dest": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_insert],
     ),
-    op(
+    pure(
         "vector.extract_strided_slice",
-        "source -> result",
+        "source:vector -> result:vector",
         "$source (`offsets` `=` $offsets^ `,` `sizes` `=` $sizes"
         " `,` `strides` `=` $strides)? attr-dict"
         " `:` type($source) `to` type($result)",
@@ -437,68 +411,55 @@ OPERATIONS = (
             "sizes": kinds.ARRAY,
             "strides": kinds.ARRAY,
         },
-        types={"source": constraints.VECTOR, "result": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_extract_slice],
     ),
-    op(
+    pure(
         "vector.insert_strided_slice",
-        "valueToStore dest -> result",
+        "valueToStore:vector dest:vector -> result",
         "$valueToStore `,` $dest"
         " (`offsets` `=` $offsets^ `,` `strides` `=` $strides)? attr-dict"
         " `:` type($valueToStore) `into` type($dest)",
         attributes={"offsets": kinds.ARRAY, "strides": kinds.ARRAY},
         same="dest result",
-        types={"valueToStore": constraints.VECTOR, "dest": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_insert_slice],
     ),
-    op(
+    pure(
         "vector.shuffle",
         "v1 v2 -> vector",
         "$v1 `,` $v2 $mask attr-dict `:` type($v1) `,` type($v2)",
         attributes={"mask": MASK},
         implied={"vector": shuffled},
         types={"v1": _FIXED, "v2": _FIXED},
-        traits=_PURE,
         checks=[check_shuffle],
     ),
-    op(
+    pure(
         "vector.interleave",
-        "lhs rhs -> result",
+        "lhs:vector rhs -> result:vector",
         "$lhs `,` $rhs attr-dict `:` type($lhs) `->` type($result)",
         same="lhs rhs",
-        types={"lhs": constraints.VECTOR, "result": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_interleave],
     ),
-    op(
+    pure(
         "vector.deinterleave",
-        "source -> res1 res2",
+        "source:vector -> res1:vector res2",
         "$source attr-dict `:` type($source) `->` type($res1)",
         same="res1 res2",
-        types={"source": constraints.VECTOR, "res1": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_deinterleave],
     ),
-    op(
+    pure(
         "vector.scalable.insert",
-        "valueToStore dest -> res",
+        "valueToStore:vector dest:vector -> res",
         "$valueToStore `,` $dest `[` $pos `]` attr-dict"
         " `:` type($valueToStore) `into` type($dest)",
         attributes={"pos": kinds.INT64},
         same="dest res",
-        types={"valueToStore": constraints.VECTOR, "dest": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_scalable(1)],
     ),
-    op(
+    pure(
         "vector.scalable.extract",
-        "source -> res",
+        "source:vector -> res:vector",
         "$source `[` $pos `]` attr-dict `:` type($res) `from` type($source)",
         attributes={"pos": kinds.INT64},
-        types={"source": constraints.VECTOR, "res": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_scalable(0)],
     ),
 )

@@ -10,7 +10,7 @@ from gpucodegen import errors
 from gpucodegen.dialects.arith import bit_width
 from gpucodegen.dialects.framework import constraints, kinds
 from gpucodegen.dialects.framework.constraints import TypeConstraint, require
-from gpucodegen.dialects.framework.declare import indices, op
+from gpucodegen.dialects.framework.declare import op
 from gpucodegen.dialects.framework.definition import Check, Op
 from gpucodegen.dialects.framework.syntax import Reader, State, Writer, read_type
 from gpucodegen.dialects.memref.checks import check_indices
@@ -159,11 +159,10 @@ _NONTEMPORAL = _ALIGNMENT | {"nontemporal": kinds.FALSE_BY_DEFAULT}
 def _masked_load(name: str) -> Op:
     return op(
         f"vector.{name}",
-        "base indices* mask pass_thru -> result",
+        "base indices:index* mask pass_thru -> result",
         f"$base `[` $indices `]` `,` $mask `,` $pass_thru {_ALIGNED} attr-dict"
         " `:` type($base) `,` type($mask) `,` type($pass_thru) `into` type($result)",
         attributes=_ALIGNMENT,
-        infer={"indices": indices},
         types=_MASKED | {"pass_thru": constraints.VECTOR},
         checks=[check_masked()],
     )
@@ -172,11 +171,10 @@ def _masked_load(name: str) -> Op:
 def _masked_store(name: str) -> Op:
     return op(
         f"vector.{name}",
-        "base indices* mask valueToStore",
+        "base indices:index* mask valueToStore",
         f"$base `[` $indices `]` `,` $mask `,` $valueToStore {_ALIGNED} attr-dict"
         " `:` type($base) `,` type($mask) `,` type($valueToStore)",
         attributes=_ALIGNMENT,
-        infer={"indices": indices},
         types=_MASKED | {"valueToStore": constraints.VECTOR},
         checks=[check_masked(stores=True)],
     )
@@ -185,21 +183,17 @@ def _masked_store(name: str) -> Op:
 OPERATIONS = (
     op(
         "vector.load",
-        "base indices* -> result",
+        "base:memref indices:index* -> result:vector",
         f"$base `[` $indices `]` {_HINTS} attr-dict `:` type($base) `,` type($result)",
         attributes=_NONTEMPORAL,
-        infer={"indices": indices},
-        types={"base": constraints.MEMREF, "result": constraints.VECTOR},
         checks=[check_load],
     ),
     op(
         "vector.store",
-        "valueToStore base indices*",
+        "valueToStore:vector base:memref indices:index*",
         f"$valueToStore `,` $base `[` $indices `]` {_HINTS} attr-dict"
         " `:` type($base) `,` type($valueToStore)",
         attributes=_NONTEMPORAL,
-        infer={"indices": indices},
-        types={"base": constraints.MEMREF, "valueToStore": constraints.VECTOR},
         checks=[check_store],
     ),
     _masked_load("maskedload"),
@@ -208,23 +202,21 @@ OPERATIONS = (
     _masked_store("compressstore"),
     op(
         "vector.gather",
-        "base offsets* indices mask pass_thru -> result",
+        "base offsets:index* indices mask pass_thru -> result",
         f"$base `[` $offsets `]` `[` $indices `]` `,` $mask `,` $pass_thru {_ALIGNED}"
         " attr-dict `:` type($base) `,` type($indices) `,` type($mask)"
         " `,` type($pass_thru) `into` type($result)",
         attributes=_ALIGNMENT,
-        infer={"offsets": indices},
         types=_MASKED | {"indices": _POSITIONS, "pass_thru": constraints.VECTOR},
         checks=[check_masked(gathers=True)],
     ),
     op(
         "vector.scatter",
-        "base offsets* indices mask valueToStore -> result?",
+        "base offsets:index* indices mask valueToStore -> result?",
         f"$base `[` $offsets `]` `[` $indices `]` `,` $mask `,` $valueToStore"
         f" {_ALIGNED} attr-dict `:` type($base) `,` type($indices) `,` type($mask)"
         " `,` type($valueToStore) (`->` type($result)^)?",
         attributes=_ALIGNMENT,
-        infer={"offsets": indices},
         types=_MASKED | {"indices": _POSITIONS, "valueToStore": constraints.VECTOR},
         checks=[check_masked(gathers=True, stores=True)],
     ),
@@ -362,9 +354,8 @@ def check_transfer_read(o: Operation) -> None:
     (source,), indices, (padding,), mask = operand_segments(o, 4)
     _check_transfer(o, source, len(indices), o.results[0].type, mask)
     if padding.type != element_type(source.type):
-        raise errors.InvalidOperandType(
-            o.location,
-            operation=o.name,
+        raise errors.InvalidOperandType.at(
+            o,
             what="the padding",
             expected=element_type(source.type),
             actual=padding.type,
@@ -482,19 +473,17 @@ _ATTRIBUTES = {
 TRANSFER_OPERATIONS = (
     op(
         "vector.transfer_read",
-        "source indices* padding mask? -> vector",
+        "source:shaped indices* padding mask? -> vector:vector",
         (parse_transfer_read, print_transfer_read),
         attributes=_ATTRIBUTES,
-        types={"source": constraints.SHAPED, "vector": constraints.VECTOR},
         adapt=with_bounds,
         checks=[check_transfer_read],
     ),
     op(
         "vector.transfer_write",
-        "valueToStore source indices* mask? -> result?",
+        "valueToStore:vector source:shaped indices* mask? -> result?",
         (parse_transfer_write, print_transfer_write),
         attributes=_ATTRIBUTES,
-        types={"valueToStore": constraints.VECTOR, "source": constraints.SHAPED},
         adapt=with_bounds,
         checks=[check_transfer_write],
     ),

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from gpucodegen.dialects.framework import constraints, kinds
+from gpucodegen.dialects.framework import kinds
 from gpucodegen.dialects.framework.constraints import require
-from gpucodegen.dialects.framework.declare import indices, op, result_list
-from gpucodegen.dialects.framework.definition import Trait, Types
+from gpucodegen.dialects.framework.declare import op, pure, result_list, terminator
+from gpucodegen.dialects.framework.definition import Types
 from gpucodegen.dialects.framework.syntax import Reader, State, Writer, read_type
 from gpucodegen.dialects.vector import elements as vector_elements
 from gpucodegen.dialects.vector import extents, memory, vector_of
@@ -148,16 +148,11 @@ MASK_OPERATIONS = (
         terminators=["vector.yield"],
         checks=[check_mask],
     ),
-    op(
-        "vector.yield",
-        "operands*",
-        "attr-dict ($operands^ `:` type($operands))?",
-        traits=Trait.TERMINATOR,
+    terminator(
+        "vector.yield", "operands*", "attr-dict ($operands^ `:` type($operands))?"
     ),
 )
 
-
-_PURE = Trait.PURE
 
 # -- tuples of vectors -----------------------------------------------------------------
 
@@ -221,84 +216,65 @@ def _number(o: Operation, name: str) -> int:
 _INT = kinds.integer(I32)
 
 LEGACY_OPERATIONS = (
-    op(
+    pure(
         "vector.tuple",
         "vectors* -> result",
         "$vectors attr-dict `:` type($vectors)",
         implied={"result": _joined},
-        traits=_PURE,
     ),
-    op(
+    pure(
         "vector.tuple_get",
         "vectors -> result",
         "$vectors `,` $index attr-dict `:` type($vectors)",
         attributes={"index": kinds.INT64},
         implied={"result": _chosen},
-        traits=_PURE,
         checks=[_check_tuple_get],
     ),
-    op(
+    pure(
         "vector.extract_map",
-        "vector ids* -> result",
+        "vector:vector ids:index* -> result:vector",
         "$vector `[` $ids `]` attr-dict `:` type($vector) `to` type($result)",
-        infer={"ids": indices},
-        types={"vector": constraints.VECTOR, "result": constraints.VECTOR},
-        traits=_PURE,
     ),
-    op(
+    pure(
         "vector.insert_map",
-        "vector dest ids* -> result",
+        "vector:vector dest ids:index* -> result:vector",
         "$vector `,` $dest `[` $ids `]` attr-dict `:` type($vector)"
         " `into` type($result)",
-        infer={"ids": indices},
         same="dest result",
-        types={"vector": constraints.VECTOR, "result": constraints.VECTOR},
-        traits=_PURE,
     ),
-    op(
+    pure(
         "vector.extract_slices",
-        "vector -> result",
+        "vector:vector -> result",
         "$vector `,` $sizes `,` $strides attr-dict"
         " `:` type($vector) `into` type($result)",
         attributes={"sizes": kinds.ARRAY, "strides": kinds.ARRAY},
-        types={"vector": constraints.VECTOR},
-        traits=_PURE,
     ),
-    op(
+    pure(
         "vector.insert_slices",
-        "vectors -> result",
+        "vectors -> result:vector",
         "$vectors `,` $sizes `,` $strides attr-dict"
         " `:` type($vectors) `into` type($result)",
         attributes={"sizes": kinds.ARRAY, "strides": kinds.ARRAY},
-        types={"result": constraints.VECTOR},
-        traits=_PURE,
     ),
-    op(
+    pure(
         "vector.reshape",
-        "vector input_shape* output_shape* -> result",
+        "vector:vector input_shape:index* output_shape:index* -> result:vector",
         "$vector `,` `[` $input_shape `]` `,` `[` $output_shape `]`"
         " `,` $fixed_vector_sizes attr-dict `:` type($vector) `to` type($result)",
         attributes={"fixed_vector_sizes": kinds.ARRAY},
-        infer={"input_shape": indices, "output_shape": indices},
-        types={"vector": constraints.VECTOR, "result": constraints.VECTOR},
-        traits=_PURE,
     ),
-    op(
+    pure(
         "vector.flat_transpose",
-        "matrix -> res",
+        "matrix:vector -> res:vector",
         "$matrix attr-dict `:` type($matrix) `->` type($res)",
         attributes={"rows": _INT, "columns": _INT},
-        types={"matrix": constraints.VECTOR, "res": constraints.VECTOR},
-        traits=_PURE,
         checks=[_check_flat_transpose],
     ),
-    op(
+    pure(
         "vector.matrix_multiply",
-        "lhs rhs -> res",
+        "lhs:vector rhs:vector -> res",
         "$lhs `,` $rhs attr-dict `:` `(` type($lhs) `,` type($rhs) `)` `->` type($res)",
         attributes={"lhs_rows": _INT, "lhs_columns": _INT, "rhs_columns": _INT},
-        types={"lhs": constraints.VECTOR, "rhs": constraints.VECTOR},
-        traits=_PURE,
         checks=[_check_matrix_multiply],
     ),
 )

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpucodegen import errors
-from gpucodegen.dialects.framework import constraints, kinds
-from gpucodegen.dialects.framework.constraints import TypeConstraint, require
-from gpucodegen.dialects.framework.declare import like, op, with_element
-from gpucodegen.dialects.framework.definition import Trait
+from gpucodegen.dialects.framework import kinds
+from gpucodegen.dialects.framework.constraints import (
+    TypeConstraint,
+    require,
+    types_differ,
+)
+from gpucodegen.dialects.framework.declare import like, pure, with_element
 from gpucodegen.dialects.framework.syntax import Reader, State, Writer
 from gpucodegen.dialects.shared.combiners import OLD_KINDS
 from gpucodegen.dialects.vector import (
@@ -154,13 +157,7 @@ def check_positions(o: Operation, positions: Sequence[int], rank: int) -> None:
     """Different dimensions, each below the rank."""
     for position in positions:
         if not 0 <= position < rank:
-            raise errors.OutOfRange(
-                o.location,
-                operation=o.name,
-                what="dimension",
-                value=position,
-                limit=rank,
-            )
+            raise errors.OutOfRange.at(o, what="dimension", value=position, limit=rank)
     require(
         len(set(positions)) == len(positions),
         o,
@@ -182,13 +179,8 @@ def check_scan(o: Operation) -> None:
 
 def _require_result(o: Operation, expected: Type, actual: Type) -> None:
     if expected != actual:
-        raise errors.TypesDiffer(
-            o.location,
-            operation=o.name,
-            first="the reduced vector",
-            first_type=expected,
-            second="the accumulator or result",
-            second_type=actual,
+        raise types_differ(
+            o, "the reduced vector", expected, "the accumulator or result", actual
         )
 
 
@@ -333,44 +325,35 @@ def check_outerproduct(o: Operation) -> None:
     expected = outer_type(lhs, rhs)
     for value in (*o.operands[2:], *o.results):
         if value.type != expected:
-            raise errors.TypesDiffer(
-                o.location,
-                operation=o.name,
-                first="the product",
-                first_type=expected,
-                second="the accumulator or result",
-                second_type=value.type,
+            raise types_differ(
+                o, "the product", expected, "the accumulator or result", value.type
             )
 
 
-_PURE = Trait.PURE
 _FLOATS = TypeConstraint(
     "a vector of floats",
     lambda ty: isinstance(ty, VectorType) and isinstance(ty.element, FloatType),
 )
 
 OPERATIONS = (
-    op(
+    pure(
         "vector.fma",
         "lhs rhs acc -> result",
         "$lhs `,` $rhs `,` $acc attr-dict `:` type($lhs)",
         same="lhs rhs acc result",
         types={"lhs": _FLOATS},
-        traits=_PURE,
     ),
-    op(
+    pure(
         "vector.outerproduct",
-        "lhs rhs acc? -> result",
+        "lhs:vector rhs acc? -> result:vector",
         (parse_outerproduct, print_outerproduct),
         attributes={"kind": kinds.vector_kind("add")},
-        types={"lhs": constraints.VECTOR, "result": constraints.VECTOR},
-        traits=_PURE,
         adapt=modern_kind,
         checks=[check_outerproduct],
     ),
-    op(
+    pure(
         "vector.contract",
-        "lhs rhs acc masks* -> result",
+        "lhs:vector rhs:vector acc masks* -> result",
         (parse_contract, print_contract),
         attributes={
             "indexing_maps": kinds.ARRAY,
@@ -380,25 +363,21 @@ OPERATIONS = (
         },
         adapt=modern_contract,
         same="acc result",
-        types={"lhs": constraints.VECTOR, "rhs": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_contract],
     ),
-    op(
+    pure(
         "vector.reduction",
-        "vector acc? -> dest",
+        "vector:vector acc? -> dest",
         "$kind `,` $vector (`,` $acc^)? (`fastmath` `` $fastmath^)? attr-dict"
         " `:` type($vector) `into` type($dest)",
         attributes={"kind": kinds.VECTOR_KIND, "fastmath": kinds.FASTMATH},
         infer={"acc": like("dest")},
-        types={"vector": constraints.VECTOR},
-        traits=_PURE,
         adapt=modern_kind,
         checks=[check_reduction],
     ),
-    op(
+    pure(
         "vector.multi_reduction",
-        "source acc -> dest",
+        "source:vector acc -> dest",
         "$kind `,` $source `,` $acc attr-dict $reduction_dims"
         " `:` type($source) `to` type($dest)",
         attributes={
@@ -406,14 +385,12 @@ OPERATIONS = (
             "reduction_dims": kinds.integers(),
         },
         same="acc dest",
-        types={"source": constraints.VECTOR},
-        traits=_PURE,
         adapt=modern_kind,
         checks=[check_multi_reduction],
     ),
-    op(
+    pure(
         "vector.scan",
-        "source initial_value -> dest accumulated_value",
+        "source:vector initial_value -> dest accumulated_value",
         "$kind `,` $source `,` $initial_value (`reduction_dim` `=` $reduction_dim^"
         " `,` `inclusive` `=` $inclusive)? attr-dict"
         " `:` type($source) `,` type($initial_value)",
@@ -423,8 +400,6 @@ OPERATIONS = (
             "inclusive": kinds.BOOL,
         },
         same="source dest; initial_value accumulated_value",
-        types={"source": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_scan],
     ),
 )

@@ -6,10 +6,9 @@ from math import prod
 
 from gpucodegen import errors
 from gpucodegen.dialects.arith import bit_width
-from gpucodegen.dialects.framework import constraints, kinds
+from gpucodegen.dialects.framework import kinds
 from gpucodegen.dialects.framework.constraints import TypeConstraint, require
-from gpucodegen.dialects.framework.declare import indices, op
-from gpucodegen.dialects.framework.definition import Trait
+from gpucodegen.dialects.framework.declare import op, pure
 from gpucodegen.dialects.vector import extents, integers, scalar, vector_of
 from gpucodegen.dialects.vector.products import check_positions
 from gpucodegen.ir.operation import Operation
@@ -31,12 +30,8 @@ from gpucodegen.ir.types import (
 
 def _require_cast(o: Operation, fits: object, hint: str) -> None:
     if not fits:
-        raise errors.InvalidCast(
-            o.location,
-            operation=o.name,
-            source=o.operands[0].type,
-            target=o.results[0].type,
-            hint=hint,
+        raise errors.InvalidCast.at(
+            o, source=o.operands[0].type, target=o.results[0].type, hint=hint
         )
 
 
@@ -167,7 +162,6 @@ def check_print(o: Operation) -> None:
     )
 
 
-_PURE = Trait.PURE
 MASK = TypeConstraint(
     "a vector of i1", lambda ty: isinstance(ty, VectorType) and ty.element == I1
 )
@@ -191,70 +185,53 @@ _PRINTABLE = TypeConstraint(
 _PUNCTUATION = "no_punctuation newline comma open close"
 
 OPERATIONS = (
-    op(
+    pure(
         "vector.shape_cast",
         "source -> result",
         "$source attr-dict `:` type($source) `to` type($result)",
         types={"source": _RESHAPED, "result": _RESHAPED},
-        traits=_PURE,
         checks=[check_shape_cast],
     ),
-    op(
+    pure(
         "vector.bitcast",
-        "source -> result",
+        "source:vector -> result:vector",
         "$source attr-dict `:` type($source) `to` type($result)",
-        types={"source": constraints.VECTOR, "result": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_bitcast],
     ),
-    op(
+    pure(
         "vector.type_cast",
-        "memref -> result",
+        "memref:memref -> result:memref",
         "$memref attr-dict `:` type($memref) `to` type($result)",
-        types={"memref": constraints.MEMREF, "result": constraints.MEMREF},
-        traits=_PURE,
         checks=[check_type_cast],
     ),
-    op(
+    pure(
         "vector.transpose",
-        "vector -> result",
+        "vector:vector -> result:vector",
         "$vector `,` $permutation attr-dict `:` type($vector) `to` type($result)",
         attributes={"permutation": kinds.integers()},
-        types={"vector": constraints.VECTOR, "result": constraints.VECTOR},
-        traits=_PURE,
         checks=[check_transpose],
     ),
-    op(
+    pure(
         "vector.create_mask",
-        "operands* -> result",
+        "operands:index* -> result",
         "$operands attr-dict `:` type($result)",
-        infer={"operands": indices},
         types={"result": MASK},
-        traits=_PURE,
         checks=[check_create_mask],
     ),
-    op(
+    pure(
         "vector.constant_mask",
         "-> result",
         "$mask_dim_sizes attr-dict `:` type($result)",
         attributes={"mask_dim_sizes": kinds.integers()},
         types={"result": MASK},
-        traits=_PURE,
         checks=[check_constant_mask],
     ),
-    op(
-        "vector.vscale",
-        "-> result",
-        "attr-dict",
-        infer={"result": indices},
-        traits=_PURE,
-    ),
-    op(
+    pure("vector.vscale", "-> result:index", "attr-dict"),
+    pure(
         "vector.step",
         "-> result",
         "attr-dict `:` type($result)",
         types={"result": _POSITIONS},
-        traits=_PURE,
     ),
     op(
         "vector.print",

@@ -224,11 +224,8 @@ def _check_parent(op: Operation, nested: Operation) -> None:
         return
     if registry.lookup(op.name) is None:
         return
-    raise errors.WrongParent(
-        nested.location,
-        operation=nested.name,
-        expected=" or ".join(definition.parents),
-        actual=op.name,
+    raise errors.WrongParent.at(
+        nested, expected=" or ".join(definition.parents), actual=op.name
     )
 
 
@@ -241,7 +238,7 @@ def _check_not_terminator(op: Operation) -> None:
     branches = bool(op.successors) and VERBATIM not in op.attributes
     is_known = registry.lookup(op.name) is not None
     if branches or (is_known and _is_terminator(op)):
-        raise errors.MisplacedTerminator(op.location, operation=op.name)
+        raise errors.MisplacedTerminator.at(op)
 
 
 def _check_terminator(

@@ -14,7 +14,7 @@ from itertools import pairwise
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import symbol_name
 from gpucodegen.dialects.framework import registry
-from gpucodegen.dialects.framework.constraints import focus, wrong_operand
+from gpucodegen.dialects.framework.constraints import focus, types_differ, wrong_operand
 from gpucodegen.dialects.framework.definition import Op, Slot, Trait
 from gpucodegen.dialects.framework.printing import VERBATIM
 from gpucodegen.dialects.func import Function
@@ -71,9 +71,7 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _wrong(op: Operation, expected: str, actual: object) -> errors.VerifyError:
-    return errors.WrongRegionCount(
-        op.location, operation=op.name, expected=expected, actual=actual
-    )
+    return errors.WrongRegionCount.at(op, expected=expected, actual=actual)
 
 
 Table = dict[str, Operation]
@@ -115,12 +113,7 @@ def _check(op: Operation, tables: list[Table]) -> None:
 
 
 def _outside_table(op: Operation, parent: Operation) -> errors.VerifyError:
-    return errors.WrongParent(
-        op.location,
-        operation=op.name,
-        expected="a module",
-        actual=parent.name,
-    )
+    return errors.WrongParent.at(op, expected="a module", actual=parent.name)
 
 
 def _table(op: Operation) -> Table:
@@ -248,14 +241,7 @@ def _check_global(op: Operation, target: Operation) -> None:
     _require_kind(op, target, "memref.global")
     ty = target.attributes.get("type")
     if isinstance(ty, TypeAttr) and ty.type != op.results[0].type:
-        raise errors.TypesDiffer(
-            op.location,
-            operation=op.name,
-            first="the global",
-            first_type=ty.type,
-            second="the result",
-            second_type=op.results[0].type,
-        )
+        raise types_differ(op, "the global", ty.type, "the result", op.results[0].type)
 
 
 _SIGNATURES = {
@@ -310,11 +296,10 @@ def check_attributes(op: Operation, definition: Op) -> None:
         value = op.attributes.get(name)
         if value is None:
             if not kind.optional:
-                raise errors.MissingAttribute(op.location, operation=op.name, name=name)
+                raise errors.MissingAttribute.at(op, name=name)
         elif not kind.accepts(value):
-            raise errors.WrongAttribute(
-                op.location,
-                operation=op.name,
+            raise errors.WrongAttribute.at(
+                op,
                 problem=f"attribute '{name}' must be {kind.what}, found {value}",
                 hint=f"Write {kind.what}",
             )
@@ -328,28 +313,19 @@ def check_counts(op: Operation, definition: Op) -> None:
     if definition.is_segmented:
         _check_segments(op, definition)
     elif not _fits(definition.operands, len(op.operands)):
-        raise errors.WrongOperandCount(
-            op.location,
-            operation=op.name,
-            expected=_expected(definition.operands),
-            actual=len(op.operands),
+        raise errors.WrongOperandCount.at(
+            op, expected=_expected(definition.operands), actual=len(op.operands)
         )
     if not _fits(definition.results, len(op.results)):
-        raise errors.WrongResultCount(
-            op.location,
-            operation=op.name,
-            expected=_expected(definition.results),
-            actual=len(op.results),
+        raise errors.WrongResultCount.at(
+            op, expected=_expected(definition.results), actual=len(op.results)
         )
     if (
         definition.successors is not None
         and len(op.successors) != definition.successors
     ):
-        raise errors.WrongSuccessorCount(
-            op.location,
-            operation=op.name,
-            expected=definition.successors,
-            actual=len(op.successors),
+        raise errors.WrongSuccessorCount.at(
+            op, expected=definition.successors, actual=len(op.successors)
         )
 
 
@@ -369,17 +345,14 @@ def _expected(slots: Sequence[Slot]) -> str:
 def _check_segments(op: Operation, definition: Op) -> None:
     sizes = op.attributes.get(OPERAND_SEGMENTS)
     if not isinstance(sizes, DenseArrayAttr):
-        raise errors.MissingAttribute(
-            op.location, operation=op.name, name=OPERAND_SEGMENTS
-        )
+        raise errors.MissingAttribute.at(op, name=OPERAND_SEGMENTS)
     fits = len(sizes.values) == len(definition.operands) and all(
         _segment_fits(slot, size)
         for slot, size in zip(definition.operands, sizes.values, strict=True)
     )
     if not fits or sum(sizes.values) != len(op.operands):
-        raise errors.WrongAttribute(
-            op.location,
-            operation=op.name,
+        raise errors.WrongAttribute.at(
+            op,
             problem=f"{OPERAND_SEGMENTS} = {sizes} for {len(op.operands)} operands",
             hint="Give one size per operand group; they add up to the operands",
         )
@@ -397,9 +370,8 @@ def check_types(op: Operation, definition: Op, groups: Groups) -> None:
     for name, constraint in definition.types.items():
         for value in groups.get(name, ()):
             if not constraint.accepts(value.type):
-                raise errors.InvalidOperandType(
-                    op.location,
-                    operation=op.name,
+                raise errors.InvalidOperandType.at(
+                    op,
                     what=f"{_kind(op, value)} '{name}'",
                     expected=constraint.what,
                     actual=value.type,
@@ -422,9 +394,8 @@ def check_equal_types(op: Operation, definition: Op, groups: Groups) -> None:
 
 def _require_equal(op: Operation, first: str, a: Value, second: str, b: Type) -> None:
     if a.type != b:
-        raise errors.TypesDiffer(
-            op.location,
-            operation=op.name,
+        raise errors.TypesDiffer.at(
+            op,
             first=first,
             first_type=a.type,
             second=second,
@@ -445,8 +416,8 @@ def check_inferred_types(op: Operation, definition: Op, groups: Groups) -> None:
             continue
         full = list(expected) * len(values) if len(expected) == 1 else list(expected)
         if len(full) != len(values):
-            raise errors.WrongOperandCount(
-                op.location, operation=op.name, expected=len(full), actual=len(values)
+            raise errors.WrongOperandCount.at(
+                op, expected=len(full), actual=len(values)
             )
         for ty, value in zip(full, values, strict=True):
             if isinstance(ty, DialectType):

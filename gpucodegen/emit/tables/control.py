@@ -54,7 +54,6 @@ def add_step(
 
 
 def range_arguments(lower: Text, upper: Text, step: int | Text) -> str:
-    """The arguments of ``range``."""
     if str(step) != "1":
         return f"{lower}, {upper}, {step}"
     return str(upper) if lower.code == "0" else f"{lower}, {upper}"

@@ -50,8 +50,8 @@ def value(p: Parser, operand: Written, ty: Type) -> Value:
     return constant(p, _number(p, token, ty, start, negative=negative), ty, start)
 
 
-def values(p: Parser, operands: list[Written], ty: Type = INDEX) -> list[Value]:
-    return [value(p, operand, ty) for operand in operands]
+def values(p: Parser, operands: list[Written]) -> list[Value]:
+    return [value(p, operand, INDEX) for operand in operands]
 
 
 def _number(p: Parser, token: str, ty: Type, start: int, *, negative: bool) -> float:

@@ -383,7 +383,7 @@ def _run(
     bad = [c.below(count, 0)]
     if apart:
         stride, run = apart
-        runs = c.b.add("arith.ceildivsi", (count, run), [run.type])[0]
+        runs = c.b.value("arith.ceildivsi", (count, run), run.type)
         after = c.plus(start, c.plus(c.times(c.minus(runs, 1), stride), run))
         bad += [c.below(stride, 0), c.below(run, 1)]
     total = elements_of(c, end.memref)

@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import field
-from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.func import Function
@@ -412,14 +411,13 @@ def _made_within(operations: Sequence[Operation]) -> set[Value]:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckBounds(ModulePass):
+class CheckBounds(ModulePass, name="check-bounds"):
     """Accesses proven out of bounds are errors, possible ones warnings or guarded.
 
     ``guard``: conditions on arguments are checked at launch; ``kernels``: conditions on
     data are checked in the kernels.  Unchecked accesses get a warning.
     """
 
-    name: ClassVar[str] = "check-bounds"
     guard: bool = False
     kernels: bool = True
 

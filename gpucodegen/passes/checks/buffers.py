@@ -54,10 +54,9 @@ _FREES = ("memref.dealloc", "gpu.dealloc")
 
 
 @dataclass(frozen=True, slots=True)
-class CheckLifetimes(ModulePass):
+class CheckLifetimes(ModulePass, name="check-lifetimes"):
     """No buffer is used after it is freed."""
 
-    name: ClassVar[str] = "check-lifetimes"
     looks_for: ClassVar[frozenset[str]] = frozenset(_FREES)
 
     def apply(self, module: Module) -> Module:
@@ -76,10 +75,9 @@ def _check(block: Block, shown: dict[Value, Value]) -> None:
         for user, value in _uses(op) if freed else ():
             free = freed.get(shown.get(value, value))
             if free is not None:
-                raise errors.UseAfterFree(
-                    user.location,
+                raise errors.UseAfterFree.at(
+                    user,
                     notes=[(free.location, "it is freed here")],
-                    operation=user.name,
                     buffer=shown.get(value, value).name or "a buffer",
                 )
         if op.name in _FREES:
@@ -95,10 +93,9 @@ def _uses(root: Operation) -> Iterator[tuple[Operation, Value]]:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckReads(ModulePass):
+class CheckReads(ModulePass, name="check-reads"):
     """Warn of every read of memory that nothing can have written; change nothing."""
 
-    name: ClassVar[str] = "check-reads"
     looks_for: ClassVar[frozenset[str]] = ALLOCATIONS
 
     def apply(self, module: Module) -> Module:
@@ -120,10 +117,9 @@ def warn_undefined(reads: Iterable[UndefinedRead]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckEffects(ModulePass):
+class CheckEffects(ModulePass, name="check-effects"):
     """A function that does more, or less, than it declares is an error."""
 
-    name: ClassVar[str] = "check-effects"
     looks_for: ClassVar[frozenset[str]] = frozenset(NAMES)
 
     def apply(self, module: Module) -> Module:

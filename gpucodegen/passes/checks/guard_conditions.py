@@ -114,9 +114,7 @@ def wrapped(
     """
     place = operations[0].location
     b = Builder(place)
-    bad = reduce(
-        lambda x, y: b.add("arith.ori", (x, y), [I1])[0], [c.bad for c in checks]
-    )
+    bad = reduce(lambda x, y: b.value("arith.ori", (x, y), I1), [c.bad for c in checks])
     results = [value for op in operations for value in op.results if value in used]
     renewed = {value: value.renewed() for value in results}
     left_out = Builder(place)
@@ -158,7 +156,7 @@ def _yield(values: Sequence[Value], location: Location) -> Operation:
 def _zero(b: Builder, ty: Type) -> Value:
     if isinstance(ty, ComplexType):
         part = b.constant(0.0 if isinstance(ty.element, FloatType) else 0, ty.element)
-        return b.add("complex.create", (part, part), [ty])[0]
+        return b.value("complex.create", (part, part), ty)
     return b.constant(0, ty)
 
 
@@ -220,7 +218,7 @@ class ConditionBuilder:
     def as_index(self, value: Value) -> Value:
         if value.type == INDEX:
             return value
-        return self.b.add("arith.index_cast", (value,), [INDEX], hint=value.name)[0]
+        return self.b.value("arith.index_cast", (value,), INDEX, hint=value.name)
 
     def extent(self, memref: Value, dimension: int) -> Value:
         shape = memref.type.shape if isinstance(memref.type, MemRefType) else ()
@@ -228,7 +226,7 @@ class ConditionBuilder:
         if extent is not None:
             return self.value(extent)
         at = self.b.constant(dimension, INDEX)
-        return self.b.add("memref.dim", (memref, at), [INDEX], hint="extent")[0]
+        return self.b.value("memref.dim", (memref, at), INDEX, hint="extent")
 
     def plus(self, left: Value, right: Value | int) -> Value:
         return self._combined("arith.addi", add, left, right)
@@ -303,7 +301,7 @@ class ConditionBuilder:
         open_ = [c for c in conditions if not self.is_known(c, holds=neutral)]
         if not open_:
             return self.truth(holds=neutral)
-        return reduce(lambda a, b: self.b.add(name, (a, b), [I1])[0], open_)
+        return reduce(lambda a, b: self.b.value(name, (a, b), I1), open_)
 
 
 _PREDICATES: dict[str, Callable[[int, int], bool]] = {

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import ClassVar
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
@@ -42,11 +41,8 @@ Build = Callable[[Builder], Value]
 
 
 @dataclass(frozen=True, slots=True)
-class CheckLoopSteps(ModulePass):
+class CheckLoopSteps(ModulePass, name="check-loop-steps", looks_for="scf.for"):
     """Refuses calls in which a loop would run with a step that is not positive."""
-
-    name: ClassVar[str] = "check-loop-steps"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"scf.for"})
 
     def apply(self, module: Module) -> Module:
         return in_functions(module, _function)
@@ -75,7 +71,7 @@ class _Pending:
         made = [clone(op, copies) for op in [*computed, *b.operations]]
         step, cast = copies.get(self.step, self.step), Builder(b.location)
         if step.type != INDEX:
-            (step,) = cast.add("arith.index_cast", (step,), [INDEX])
+            step = cast.value("arith.index_cast", (step,), INDEX)
         known = (("step", step),)
         check = Check(b.location, "", STEP, 0, known, copies[bad])
         return [*made, *cast.operations], check
@@ -255,7 +251,7 @@ def _runs(op: Operation, number: int) -> tuple[Build, Sequence[Value]] | None:
             return b.constant(1, I1)
         found = condition(b, op) if op.name == "affine.if" else op.operands[0]
         one = b.constant(1, I1)
-        return b.add("arith.xori", (found, one), [I1])[0] if number else found
+        return b.value("arith.xori", (found, one), I1) if number else found
 
     return holds, () if op.name == "gpu.launch" else op.operands
 
@@ -280,4 +276,4 @@ def _affine_runs(op: Operation) -> tuple[Build, Sequence[Value]]:
 
 
 def _joined(b: Builder, name: str, found: Sequence[Value]) -> Value:
-    return reduce(lambda x, y: b.add(f"arith.{name}", (x, y), [I1])[0], found)
+    return reduce(lambda x, y: b.value(f"arith.{name}", (x, y), I1), found)

@@ -14,7 +14,6 @@ tag has.  A possible mismatch is left to the run.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module, symbol_name
@@ -56,10 +55,8 @@ from gpucodegen.tiling.proof.races import PROOF, Race, races, unfinished_copies,
 
 
 @dataclass(frozen=True, slots=True)
-class CheckTransfers(ModulePass):
+class CheckTransfers(ModulePass, name="check-transfers"):
     """Every DMA copy has its wait, and every wait its copy."""
-
-    name: ClassVar[str] = "check-transfers"
 
     def apply(self, module: Module) -> Module:
         """Raise UnpairedTransfer."""
@@ -306,10 +303,8 @@ def _error(
 
 
 @dataclass(frozen=True, slots=True)
-class VerifyKernels(ModulePass):
+class VerifyKernels(ModulePass, name="verify-kernels"):
     """Prove every kernel, and every function with DMA copies, free of races."""
-
-    name: ClassVar[str] = "verify-kernels"
 
     def apply(self, module: Module) -> Module:
         """Raise RaceFound with both positions and a witness where a proof fails."""

@@ -7,7 +7,6 @@ gives it, and the operand of a cast must have the extents of the result type.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
 
 from gpucodegen.dialects import linalg
 from gpucodegen.dialects.builtin import Module
@@ -119,14 +118,12 @@ def _differing(
 
 
 @dataclass(frozen=True, slots=True)
-class CheckShapes(ModulePass):
+class CheckShapes(ModulePass, name="check-shapes", looks_for="!dynamic"):
     """Refuse calls whose buffers do not fit where linalg takes them, or a cast does.
 
     ``kernels``: also in loops and branches, where a kernel may have to report it.
     """
 
-    name: ClassVar[str] = "check-shapes"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"!dynamic"})
     kernels: bool = True
 
     def apply(self, module: Module) -> Module:

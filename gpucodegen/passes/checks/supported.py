@@ -27,10 +27,9 @@ from gpucodegen.tiling.machine.gpu.devices import WARP
 
 
 @dataclass(frozen=True, slots=True)
-class CheckMemorySpaces(ModulePass):
+class CheckMemorySpaces(ModulePass, name="check-memory-spaces"):
     """Every buffer lies where the target has memory."""
 
-    name: ClassVar[str] = "check-memory-spaces"
     target: str = "cpu"
 
     def apply(self, module: Module) -> Module:
@@ -60,7 +59,7 @@ VECTOR_BYTES = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class CheckSize(ModulePass):
+class CheckSize(ModulePass, name="check-size"):
     """Limits of ``operations``, and of ``vector_bytes`` in a value; 0: no limit.
 
     >>> import gpucodegen as gcg
@@ -72,7 +71,6 @@ exceed the limit of 2. Put repeated statements into loops, split the function, o
 raise max_operations
     """
 
-    name: ClassVar[str] = "check-size"
     operations: int = 0
     vector_bytes: int = 0
 
@@ -153,10 +151,9 @@ _RULES: dict[str, _Rule] = {"gpu.shuffle": _shuffle, "nvvm.shfl.sync": _shfl_syn
 
 
 @dataclass(frozen=True, slots=True)
-class VerifyShuffles(ModulePass):
+class VerifyShuffles(ModulePass, name="verify-shuffles"):
     """Every lane that is read is there and takes part."""
 
-    name: ClassVar[str] = "verify-shuffles"
     looks_for: ClassVar[frozenset[str]] = frozenset(_RULES)
 
     def apply(self, module: Module) -> Module:
@@ -166,5 +163,5 @@ class VerifyShuffles(ModulePass):
             if op.name == "arith.constant" and isinstance(value, IntegerAttr):
                 numbers[op.result] = value.value
             for problem in _RULES.get(op.name, _fine)(op, numbers.get):
-                raise errors.WrongLanes(op.location, operation=op.name, problem=problem)
+                raise errors.WrongLanes.at(op, problem=problem)
         return module

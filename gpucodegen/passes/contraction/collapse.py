@@ -150,6 +150,15 @@ class Places:
         places |= {contraction.unpadded} if contraction.unpadded else set()
         return Places({p: Folded.of(p) for p in places if p != contraction.result})
 
+    @property
+    def are_strided(self) -> bool:
+        """Whether a loop moves some place by several elements of a dimension.
+
+        Then its axes seldom merge, and the nest would not be fused for their sake.
+        """
+        every = (index for f in (self.seen or {}).values() for index in f.indices)
+        return any(step > 1 for index in every for step in coefficients(index).values())
+
     def substituted(self, positions: Mapping[Value, Index]) -> Places:
         """The places with other expressions for some axes."""
         if self.seen is None:
@@ -223,6 +232,8 @@ class _State:
             if len(operands) == len(found):
                 rest = (whole if a is fast else a for a in self.axes if a is not slow)
                 places = self.places.merged(slow, fast, whole)
+                if places.seen is None and self.places.are_strided:
+                    continue
                 yield _State(tuple(rest), operands, places)
 
 

@@ -241,13 +241,18 @@ def has_guards(
 
 
 def is_in_rows(
-    place: Operand, axes: Sequence[Axis], result: Operand, *, whole: bool
+    place: Operand,
+    axes: Sequence[Axis],
+    result: Operand,
+    *,
+    whole: bool,
+    strided: bool = False,
 ) -> bool:
     """Whether tiles are read and stored like those of the result, row by row.
 
     Each axis moves one index of row-major memory, in steps of one, and each index
     moves with one axis; the axis of the result's last dimension is the last one here,
-    too.  ``whole``: every axis moves the place.
+    too.  ``whole``: every axis moves the place.  ``strided``: by any positive number.
     """
     ty, last = place.memref.type, len(place.indices) - 1
     if not isinstance(ty, MemRefType) or ty.layout is not None or None in ty.shape:
@@ -257,7 +262,8 @@ def is_in_rows(
     fastest = [a for a in axes if result.dimensions_of(a) == [len(result.indices) - 1]]
     for axis in axes:
         dimensions = place.dimensions_of(axis)
-        if [place.coefficient(d, axis) for d in dimensions] != [1][: len(dimensions)]:
+        steps = [place.coefficient(d, axis) for d in dimensions]
+        if len(steps) > 1 or any(n < 1 or (n > 1 and not strided) for n in steps):
             return False
         if whole and not dimensions:
             return False
@@ -279,7 +285,8 @@ class EpilogueMember:
 class EpilogueGroup:
     """A contraction with the nests around it that stay within its cells.
 
-    ``context``: operations before them.
+    ``context``: operations before them.  ``strided``: kernels may store elements that
+    are not side by side.
     """
 
     contraction: Contraction
@@ -289,6 +296,7 @@ class EpilogueGroup:
     before: EpilogueMember | None = None
     after: tuple[EpilogueMember, ...] = ()
     analysis: NestAnalysis | None = None
+    strided: bool = False
 
     @staticmethod
     def of(
@@ -296,11 +304,13 @@ class EpilogueGroup:
         contraction: Contraction,
         context: Sequence[Operation],
         surroundings: Surroundings,
+        *,
+        strided: bool = False,
     ) -> EpilogueGroup:
         """A group of the contraction only."""
         axes = (a for a in contraction.axes if contraction.result.mentions(a))
         core = EpilogueMember(nest, {axis: axis for axis in axes})
-        return EpilogueGroup(contraction, core, context, surroundings)
+        return EpilogueGroup(contraction, core, context, surroundings, strided=strided)
 
     @property
     def members(self) -> tuple[EpilogueMember, ...]:
@@ -425,7 +435,11 @@ class EpilogueGroup:
             if place is None:
                 if not variables.isdisjoint(inner.operands):
                     return None
-            elif not is_in_rows(place, axes, result, whole=not inner.results):
+            elif not is_in_rows(
+                *(place, axes, result),
+                whole=not inner.results,
+                strided=self.strided and not inner.results,
+            ):
                 return None
         return EpilogueMember(op, loops, tuple((o, places.get(o)) for o in nest.body))
 

@@ -27,6 +27,7 @@ from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType
 from gpucodegen.passes.analysis.lifting import Surroundings, lift_operations
+from gpucodegen.passes.analysis.queries import analyse
 from gpucodegen.passes.contraction.epilogue_fusion import Alone, EpilogueGroup, Mapped
 from gpucodegen.passes.contraction.operands import (
     Operand,
@@ -34,7 +35,7 @@ from gpucodegen.passes.contraction.operands import (
     coefficients,
 )
 from gpucodegen.passes.contraction.recognize import Contraction
-from gpucodegen.passes.framework.functions import all_used
+from gpucodegen.passes.framework.functions import all_used, has_no_effect
 from gpucodegen.passes.framework.indexing import Index, replace_values
 from gpucodegen.passes.framework.nests import Axis, axis_of, inner_operations
 from gpucodegen.records import dataclass
@@ -264,21 +265,43 @@ class FusionMember:
     others: tuple[Operation, ...] = ()
 
 
+Lower = Callable[[Contraction], list[Operation] | None]
+"""The operations for a contraction; None if its fused operations do not fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Launched:
+    """The nests of the last lowered contractions, and their operations."""
+
+    nests: tuple[Operation, ...]
+    operations: Sequence[Operation]
+
+
+def _may_precede(op: Operation) -> bool:
+    """Whether a launch may move behind an operation."""
+    return op.name in ALLOCATIONS or has_no_effect(op)
+
+
 @dataclass(slots=True)
 class FusionGroups:
     """The nests and other operations of a block, in order.
 
     ``uses`` counts the uses of each value in the function. ``lower``: operations for a
     contraction, if its fused operations fit.  ``context``: operations before the block.
+    ``strided``: kernels may store elements that are not side by side.  ``join``:
+    operations that run a contraction together with the last one that was lowered.
     """
 
     members: Sequence[FusionMember]
-    lower: Callable[[Contraction], list[Operation] | None]
+    lower: Lower
     uses: Mapping[Value, int]
     context: Sequence[Operation] = ()
     surroundings: Surroundings = field(default_factory=Surroundings)
     mapped: Mapped = field(default_factory=Mapped)
     dead: set[Value] = field(default_factory=set[Value])
+    strided: bool = False
+    join: Lower | None = None
+    launched: _Launched | None = None
 
     def all_mapped(self) -> list[Operation]:
         """The operations that replace the members."""
@@ -306,7 +329,8 @@ class FusionGroups:
             return 0
         operations = [p.op for p in self.members]
         group = EpilogueGroup.of(
-            member.op, member.contraction, self._before(at), self.surroundings
+            *(member.op, member.contraction, self._before(at), self.surroundings),
+            strided=self.strided,
         )
         if self.mapped.nest is not None:
             group = group.led_by(self.mapped.nest)
@@ -320,8 +344,16 @@ class FusionGroups:
             end = operations.index(nests[-1]) + 1
             dead = self._dead_after(end)
             fused = found.fused(dead)
-            made = self._lowered(fused, at, end, dead)
+            joined = self._joined(fused, nests)
+            made = joined or self._lowered(fused, at, end, dead)
             if made is not None:
+                self.launched = _Launched(
+                    (
+                        *(self.launched.nests if joined and self.launched else ()),
+                        *nests,
+                    ),
+                    made,
+                )
                 self.mapped.add([o for o in operations[at + 1 : end] if o not in nests])
                 if found.before is not None:
                     self.mapped.drop_nest()
@@ -331,6 +363,32 @@ class FusionGroups:
                 self.dead |= dead
                 return end
         raise AssertionError("a contraction alone has a kernel")
+
+    def _joined(
+        self, contraction: Contraction, nests: Sequence[Operation]
+    ) -> list[Operation] | None:
+        """One launch for a contraction and the ones before it, if none depends on it.
+
+        The earlier launch moves here, which only allocations and pure operations may
+        follow.
+        """
+        if self.join is None or self.launched is None:
+            return None
+        before = self.launched
+        ends = [id(op) for op in before.operations]
+        mapped = self.mapped.operations
+        behind = list(takewhile(lambda op: id(op) not in ends, reversed(mapped)))
+        if len(behind) == len(mapped) or not all(map(_may_precede, behind)):
+            return None
+        every = [*before.nests, *nests]
+        start = [member.op for member in self.members].index(every[0])
+        analysis = analyse(every, self._before(start), self.surroundings)
+        if analysis.conflicts(before.nests, nests):
+            return None
+        made = self.join(contraction)
+        if made is not None:
+            self.mapped.operations = [op for op in mapped if id(op) not in ends]
+        return made
 
     def _lowered(
         self, contraction: Contraction, at: int, end: int, dead: Collection[Value]

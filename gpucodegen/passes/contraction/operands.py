@@ -10,7 +10,7 @@ exactly at the iterations:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
 
 from gpucodegen.dialects import affine
@@ -49,6 +49,11 @@ class Operand:
     def dimensions_of(self, axis: Axis) -> list[int]:
         """Dimensions whose index depends on the axis."""
         return [d for d, index in enumerate(self.indices) if axis.iv in index.values]
+
+    def is_strided(self, axes: Iterable[Axis]) -> bool:
+        """Whether some axis moves the place by several elements of a dimension."""
+        every = [(d, axis) for axis in axes for d in self.dimensions_of(axis)]
+        return any(self.coefficient(d, axis) != 1 for d, axis in every)
 
     def at(self, positions: Mapping[Value, Index]) -> list[Index]:
         """Index expressions with positions put in for the axes."""

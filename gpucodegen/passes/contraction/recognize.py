@@ -85,10 +85,19 @@ class Tile:
         return b.transfer_read(place.memref, indices, ty, dimensions, hint=hint)
 
     def write(self, b: Builder, place: Operand, value: Value) -> None:
-        """Store a value that has all axes of the tile."""
+        """Store a value that has all axes of the tile.
+
+        Elements of a strided place are stored one by one; its tiles have one axis.
+        """
         indices = place.at(self.at)
         if not self.extents:
             b.store(value, place.memref, indices)
+            return
+        if place.is_strided(self.extents):
+            ((axis, count),) = self.extents.items()
+            for n in range(count):
+                at = self.at | {axis.iv: self.at[axis.iv] + n}
+                b.store(b.element(value, n), place.memref, place.at(at))
             return
         dimensions = [place.dimensions_of(axis)[0] for axis in self.extents]
         if dimensions == [len(indices) - 1]:

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import field, replace
 from math import prod
-from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
@@ -302,10 +301,9 @@ def _stated(problem: Problem, machine: Machine, made: Candidate) -> dict[str, in
 
 
 @dataclass(frozen=True, slots=True)
-class MapCpu(ModulePass):
+class MapCpu(ModulePass, name="map-cpu"):
     """Contractions to register tiles, parallel loops to ``affine.parallel``."""
 
-    name: ClassVar[str] = "map-cpu"
     threads: int = 2
     vector_bits: int = 256
     registers: int = 16

@@ -38,7 +38,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ModulePass:
-    """A function from module to module; every pass assumes and leaves valid IR."""
+    """A function from module to module; every pass assumes and leaves valid IR.
+
+    ``name`` and ``looks_for`` (words) are keywords of a pass's class.
+    """
 
     name: ClassVar[str] = ""
     looks_for: ClassVar[frozenset[str]] = frozenset()
@@ -46,6 +49,11 @@ class ModulePass:
 
     A pipeline leaves the pass out of its stages for a module that holds none of it.
     """
+
+    def __init_subclass__(cls, name: str = "", looks_for: str = "") -> None:
+        # ``slots`` makes each class a second time, from its members alone.
+        cls.name = name or cls.name
+        cls.looks_for = frozenset(looks_for.split()) or cls.looks_for
 
     def concerns(self, module: Module, found: Collection[str]) -> bool:
         """Whether a module with these contents may be changed or refused."""

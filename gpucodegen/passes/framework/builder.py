@@ -78,6 +78,18 @@ class OperationList:
         )
         return values
 
+    def value(
+        self,
+        name: str,
+        operands: Sequence[Value],
+        ty: Type,
+        attributes: Mapping[str, Attribute] | None = None,
+        regions: Sequence[Region] = (),
+        hint: str = "",
+    ) -> Value:
+        """The only result of an operation that is added."""
+        return self.add(name, operands, [ty], attributes, regions, hint)[0]
+
     def index(self, item: IndexLike, hint: str = "") -> Value:
         """The SSA value of an index expression (``affine.apply`` or a constant)."""
         if isinstance(item, Value):
@@ -88,10 +100,9 @@ class OperationList:
         if index.expr == Dim(0):
             return index.values[0]
         map_, operands = as_map([index])
-        (value,) = self.add(
-            "affine.apply", operands, [INDEX], {"map": AffineMapAttr(map_)}, hint=hint
+        return self.value(
+            "affine.apply", operands, INDEX, {"map": AffineMapAttr(map_)}, hint=hint
         )
-        return value
 
     def smallest(self, items: Sequence[Index], hint: str = "") -> Value:
         """The SSA value of the smallest of several index expressions."""
@@ -106,8 +117,7 @@ class OperationList:
             return self.index(items[0], hint)
         map_, operands = as_map(items)
         attributes = {"map": AffineMapAttr(map_)}
-        (value,) = self.add(op, operands, [INDEX], attributes, hint=hint)
-        return value
+        return self.value(op, operands, INDEX, attributes, hint=hint)
 
     def constant(self, value: float, ty: Type) -> Value:
         """``arith.constant`` of a scalar, or of a vector filled with it."""
@@ -117,8 +127,7 @@ class OperationList:
             attribute = DenseElementsAttr((scalar,), ty, ty.element)
         else:
             attribute = number(value, ty)
-        (result,) = self.add("arith.constant", (), [ty], {"value": attribute}, hint="c")
-        return result
+        return self.value("arith.constant", (), ty, {"value": attribute}, hint="c")
 
     # -- memory ----------------------------------------------------------------------
 
@@ -141,10 +150,7 @@ class VectorBuilder(OperationList):
         """
         operands = [self.index(i) for i in indices]
         aligned = _aligned(alignment)
-        (value,) = self.add(
-            "vector.load", (memref, *operands), [ty], aligned, hint=hint
-        )
-        return value
+        return self.value("vector.load", (memref, *operands), ty, aligned, hint=hint)
 
     def vector_store(
         self,
@@ -165,10 +171,7 @@ class VectorBuilder(OperationList):
         assert isinstance(ty, VectorType)
         turned = replace(ty, shape=ty.shape[::-1])
         order = {"permutation": DenseArrayAttr(I64, (1, 0))}
-        (result,) = self.add(
-            "vector.transpose", (tile,), [turned], order, hint=tile.name
-        )
-        return result
+        return self.value("vector.transpose", (tile,), turned, order, hint=tile.name)
 
     def affine_vector_load(
         self,
@@ -180,10 +183,9 @@ class VectorBuilder(OperationList):
         """``affine.vector_load`` of consecutive elements of the last dimension."""
         map_, operands = as_map(indices)
         attributes = {"map": AffineMapAttr(map_)}
-        (value,) = self.add(
-            "affine.vector_load", (memref, *operands), [ty], attributes, hint=hint
+        return self.value(
+            "affine.vector_load", (memref, *operands), ty, attributes, hint=hint
         )
-        return value
 
     def affine_vector_store(
         self, vector: Value, memref: Value, indices: Sequence[IndexLike]
@@ -210,8 +212,7 @@ class VectorBuilder(OperationList):
     ) -> Value:
         """``vector.maskedload``; lanes that the mask leaves out are ``otherwise``."""
         operands = (memref, *(self.index(i) for i in indices), mask, otherwise)
-        (value,) = self.add("vector.maskedload", operands, [otherwise.type], hint=hint)
-        return value
+        return self.value("vector.maskedload", operands, otherwise.type, hint=hint)
 
     def masked_store(
         self, vector: Value, memref: Value, indices: Sequence[IndexLike], mask: Value
@@ -234,17 +235,16 @@ class VectorBuilder(OperationList):
         """``vector.transfer_read`` of a tile spanned by some dimensions."""
         padding = self.constant(0, ty.element)
         operands = [self.index(i) for i in indices]
-        (value,) = self.add(
+        return self.value(
             "vector.transfer_read",
             (memref, *operands, padding),
-            [ty],
+            ty,
             _transfer_attributes(
                 len(indices), dimensions, in_bounds, in_bounds and last_in_bounds
             )
             | {"operandSegmentSizes": segment_counts(1, len(indices), 1, 0)},
             hint=hint,
         )
-        return value
 
     def transfer_write(
         self,
@@ -273,43 +273,34 @@ class VectorBuilder(OperationList):
         words: Parts | None = None,
     ) -> Value:
         """``accumulator + column (x) row``; ``words``: packed types of both."""
-        (value,) = self.add(
+        return self.value(
             "vector.outerproduct",
             (column, row, accumulator),
-            [accumulator.type],
+            accumulator.type,
             {"kind": _ADD_KIND, **packed_word_attributes(words)},
             hint=accumulator.name or "acc",
         )
-        return value
 
     def broadcast(self, value: Value, ty: VectorType, hint: str = "") -> Value:
         """``vector.broadcast`` of a scalar, or of one row to all rows."""
-        (result,) = self.add("vector.broadcast", (value,), [ty], hint=hint)
-        return result
+        return self.value("vector.broadcast", (value,), ty, hint=hint)
 
     def row_sums(self, tile: Value, column: Value) -> Value:
         """Each row of ``tile`` added up, in any order, to its element of ``column``."""
         attributes = {"kind": _ADD_KIND, "reduction_dims": DenseArrayAttr(I64, (1,))}
-        (value,) = self.add(
-            "vector.multi_reduction",
-            (tile, column),
-            [column.type],
-            attributes,
-            hint="s",
+        return self.value(
+            "vector.multi_reduction", (tile, column), column.type, attributes, hint="s"
         )
-        return value
 
     def element(self, vector: Value, position: int) -> Value:
         where = {"static_position": DenseArrayAttr(I64, (position,))}
         ty = element_type(vector.type)
-        (value,) = self.add("vector.extract", (vector,), [ty], where)
-        return value
+        return self.value("vector.extract", (vector,), ty, where)
 
     def from_elements(self, values: Sequence[Value], hint: str = "") -> Value:
         """A vector of scalars (``vector.from_elements``)."""
         ty = VectorType((len(values),), values[0].type)
-        (value,) = self.add("vector.from_elements", tuple(values), [ty], hint=hint)
-        return value
+        return self.value("vector.from_elements", tuple(values), ty, hint=hint)
 
     def every(self, vector: Value, step: int) -> Value:
         """Each ``step``-th lane from the first on (``vector.shuffle``)."""
@@ -319,31 +310,27 @@ class VectorBuilder(OperationList):
 
     def shuffle(self, one: Value, other: Value, lanes: Sequence[int]) -> Value:
         """Lanes of two vectors, counted through both (``vector.shuffle``)."""
-        (value,) = self.add(
+        return self.value(
             "vector.shuffle",
             (one, other),
-            [VectorType((len(lanes),), element_type(one.type))],
+            VectorType((len(lanes),), element_type(one.type)),
             {"mask": DenseArrayAttr(I64, tuple(lanes))},
             hint=one.name,
         )
-        return value
 
     def multiply(self, one: Value, other: Value) -> Value:
         """``one * other``."""
         is_float = isinstance(element_type(one.type), FloatType)
         name = "arith.mulf" if is_float else "arith.muli"
-        (product,) = self.add(name, (one, other), [one.type], hint="p")
-        return product
+        return self.value(name, (one, other), one.type, hint="p")
 
     def multiply_add(self, one: Value, other: Value, total: Value) -> Value:
         """``one * other + total``, fused where the elements are floats."""
         ty, hint = total.type, total.name
         if isinstance(element_type(ty), FloatType):
-            (value,) = self.add("vector.fma", (one, other, total), [ty], hint=hint)
-            return value
+            return self.value("vector.fma", (one, other, total), ty, hint=hint)
         product = self.multiply(one, other)
-        (value,) = self.add("arith.addi", (total, product), [ty], hint=hint)
-        return value
+        return self.value("arith.addi", (total, product), ty, hint=hint)
 
     # -- structure -------------------------------------------------------------------
 
@@ -385,14 +372,13 @@ class Builder(VectorBuilder):
     ) -> Value:
         """``affine.load`` of one element."""
         map_, operands = as_map(indices)
-        (value,) = self.add(
+        return self.value(
             "affine.load",
             (memref, *operands),
-            [element_type(memref.type)],
+            element_type(memref.type),
             {"map": AffineMapAttr(map_)},
             hint=hint,
         )
-        return value
 
     def store(self, value: Value, memref: Value, indices: Sequence[IndexLike]) -> None:
         """``affine.store`` of one element."""
@@ -427,14 +413,12 @@ class Builder(VectorBuilder):
     ) -> Value:
         """``memref.alloc`` or ``memref.alloca``, with the extents that are open."""
         sizes = {"operandSegmentSizes": segment_counts(len(extents), 0)}
-        (value,) = self.add(op, extents, [ty], sizes, hint=hint)
-        return value
+        return self.value(op, extents, ty, sizes, hint=hint)
 
     def extent(self, memref: Value, dimension: int) -> Value:
         """``memref.dim``."""
         number = self.constant(dimension, INDEX)
-        (value,) = self.add("memref.dim", (memref, number), [INDEX], hint="extent")
-        return value
+        return self.value("memref.dim", (memref, number), INDEX, hint="extent")
 
     def loop(
         self, lower: Bound, upper: Bound, body: Body, *, step: int = 1, hint: str = "i"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.framework.definition import Trait
@@ -54,10 +53,9 @@ def users(op: Operation) -> dict[Value, list[Operation]]:
 
 
 @dataclass(frozen=True, slots=True)
-class KeepReachable(ModulePass):
+class KeepReachable(ModulePass, name="keep-reachable"):
     """Drop the functions that ``function`` never calls, directly or not."""
 
-    name: ClassVar[str] = "keep-reachable"
     function: str = ""
 
     def concerns(self, module: Module, found: Collection[str]) -> bool:

@@ -26,9 +26,11 @@ from gpucodegen.passes.contraction.recognize import (
     only_accumulates,
 )
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.gpu.joined_launches import Joinable, in_one_launch
 from gpucodegen.passes.gpu.nest_mapping import Mapper, Nest
 from gpucodegen.passes.nests.bindings import bindings
 from gpucodegen.passes.nests.distribution import distribute
+from gpucodegen.passes.outlining.gpu_launch import KernelBody
 from gpucodegen.passes.outlining.transfer_spans import needs_block
 from gpucodegen.passes.outlining.vector_width import Definitions
 from gpucodegen.records import dataclass
@@ -38,7 +40,12 @@ from gpucodegen.tiling.machine.gpu.product_plan import (
     four_bytes,
     words_pay,
 )
-from gpucodegen.tiling.machine.gpu.product_tiles import Candidate, WarpgroupTiles
+from gpucodegen.tiling.machine.gpu.product_tiles import (
+    Candidate,
+    SharedTiles,
+    WarpgroupTiles,
+    WarpTiles,
+)
 from gpucodegen.tiling.machine.gpu.product_work import Product
 
 NOTHING_MADE: Definitions = MappingProxyType({})
@@ -72,9 +79,7 @@ def contraction_launches(
     Narrow integers are packed into words first where the model estimates a gain.  None
     where fused operations do not fit the kernels.
     """
-    is_free = contraction.reassociable or mapper.order.relaxed
-    wishes = {"precision": mapper.precision, "arch": mapper.arch}
-    contraction = replace(contraction, reassociable=is_free, **wishes)
+    contraction = _wanted(contraction, mapper)
     plain = _Lowering.of(contraction, plan, mapper)
     if plain is None or contraction.element != I32:
         return plain and plain.launches()
@@ -95,6 +100,29 @@ def contraction_launches(
     for buffer in words.buffers:
         freed.add("memref.dealloc", (buffer,))
     return [*_mapped(b.operations, mapper), *dots.launches(), *freed.operations]
+
+
+def joined_launch(contraction: Contraction, mapper: Mapper) -> list[Operation] | None:
+    """The last launch of contractions with this one, in tiles of the same plan.
+
+    None where it needs another plan, or was not launched last.
+    """
+    last, wanted = mapper.joinable, _wanted(contraction, mapper)
+    if last is None or contraction.element == I32:
+        return None
+    lowering = _Lowering.of(wanted, last.plan, mapper)
+    if lowering is None or lowering.planned() != last.plan:
+        return None
+    body = lowering.body(last.plan)
+    whole = in_one_launch((*last.bodies, body))
+    return whole and mapper.relaunch(whole, replace(last, bodies=(*last.bodies, body)))
+
+
+def _wanted(contraction: Contraction, mapper: Mapper) -> Contraction:
+    """The contraction with the order and the precision that the caller allows."""
+    is_free = contraction.reassociable or mapper.order.relaxed
+    wishes = {"precision": mapper.precision, "arch": mapper.arch}
+    return replace(contraction, reassociable=is_free, **wishes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,16 +160,28 @@ class _Lowering:
         """The product, or the possible ones for dynamic extents."""
         return products_of(self.found, self.groups, self.definitions)
 
-    def launches(self) -> list[Operation]:
-        found, groups, definitions = self.found, self.groups, self.definitions
+    def planned(self) -> Candidate:
+        """The plan of least estimated clocks, or the caller's."""
         plans = self.mapper.plans
-        chosen = planned(
-            *(found, groups, self.plan, definitions, plans.of("product")),
+        return planned(
+            *(self.found, self.groups, self.plan, self.definitions),
+            plans.of("product"),
             arch=self.mapper.arch,
             warpgroups=bool(plans.wanted.get("product.consumers")),
             bands=bool(plans.wanted.get("product.group")),
             views=bool(plans.wanted.get("product.tensor_stores")),
         )
+
+    def body(self, plan: SharedTiles | WarpTiles) -> KernelBody:
+        """The kernel of a plan with threads or warps."""
+        from gpucodegen.passes.contraction.gpu import kernel
+
+        given = self.found, self.groups, plan, self.definitions
+        return kernel.lower(self.b, *given)
+
+    def launches(self) -> list[Operation]:
+        found, groups, definitions = self.found, self.groups, self.definitions
+        chosen = self.planned()
         if chosen.splits > 1:
             return _split(self.whole, chosen, self.mapper)
         if isinstance(chosen, WarpgroupTiles):
@@ -151,10 +191,10 @@ class _Lowering:
                 self.b, found, groups, chosen, definitions
             )
             return [*host, *self.mapper.launch(body)]
-        from gpucodegen.passes.contraction.gpu import kernel
-
-        body = kernel.lower(self.b, found, groups, chosen, definitions)
-        return self.mapper.launch(body)
+        body = self.body(chosen)
+        made = self.mapper.launch(body)
+        self.mapper.joinable = Joinable((body,), chosen)
+        return made
 
 
 def _mapped(operations: Sequence[Operation], mapper: Mapper) -> list[Operation]:

@@ -39,7 +39,7 @@ from gpucodegen.dialects.shared.dma import STARTS
 from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.attributes import IntegerAttr, UnitAttr
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.passes.analysis.lifting import Surroundings
+from gpucodegen.passes.analysis.lifting import Surroundings, lift_function
 from gpucodegen.passes.analysis.lifting.accesses import TAKES_SHAPE
 from gpucodegen.passes.analysis.queries import analyse
 from gpucodegen.passes.analysis.work import iteration_work
@@ -66,8 +66,13 @@ from gpucodegen.passes.gpu.block_programs import (
     map_block_program,
 )
 from gpucodegen.passes.gpu.bound_loops import map_bound_loops
-from gpucodegen.passes.gpu.contractions import contraction_launches, members_of
+from gpucodegen.passes.gpu.contractions import (
+    contraction_launches,
+    joined_launch,
+    members_of,
+)
 from gpucodegen.passes.gpu.elementwise import map_elementwise
+from gpucodegen.passes.gpu.joined_launches import Joinable
 from gpucodegen.passes.gpu.nest_mapping import (
     LOOPS,
     Nest,
@@ -110,6 +115,7 @@ from gpucodegen.tiling.machine.gpu.product_tiles import (
 )
 from gpucodegen.tiling.machine.gpu.thread_groups import ThreadGroup
 from gpucodegen.tiling.machine.plan_space import Choice, KernelMenus, Menus
+from gpucodegen.tiling.proof.enumeration import have_owners
 
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.knobs import Knob
@@ -160,6 +166,7 @@ class GpuMapper:
     kernels: list[Operation] = field(default_factory=list[Operation])
     loads: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
     depth: int = 0
+    joinable: Joinable | None = None
 
     @property
     def device(self) -> GpuDevice:
@@ -209,7 +216,9 @@ class GpuMapper:
             before += (op, *others)
         members += self._closed(run, ())
         return FusionGroups(
-            members, self._contracted, self._uses, context, self.surroundings
+            *(members, self._contracted, self._uses, context, self.surroundings),
+            strided=True,
+            join=lambda contraction: joined_launch(contraction, self),
         ).all_mapped()
 
     def _step(self, step: Sequence[Operation]) -> FusionMember:
@@ -247,7 +256,15 @@ class GpuMapper:
 
     def _contracted(self, contraction: Contraction) -> list[Operation] | None:
         """The launch of a contraction with its fused operations."""
-        return contraction_launches(contraction, self.plan, self)
+        before = len(self.kernels)
+        made = contraction_launches(contraction, self.plan, self)
+        targets, axes = contraction.targets, contraction.axes
+        is_strided = any(target.is_strided(axes) for target in targets)
+        if is_strided and not all(map(self._have_owners, self.kernels[before:])):
+            del self.kernels[before:]
+            self.joinable = None
+            return None
+        return made
 
     def _group(
         self, group: Sequence[Operation], context: Sequence[Operation]
@@ -347,7 +364,25 @@ class GpuMapper:
             self.loads,
         )
         self.kernels.append(self._with_rows(function))
+        self.joinable = None
         return host
+
+    def relaunch(self, kernel: KernelBody, parts: Joinable) -> list[Operation] | None:
+        """Launch a kernel in place of the last one, if it is certainly proven later."""
+        last, before = self.kernels.pop(), self.joinable
+        host = self.launch(kernel)
+        self.joinable = parts
+        if not self._have_owners(self.kernels[-1]):
+            self.kernels[-1], self.joinable = last, before
+            return None
+        return host
+
+    def _have_owners(self, kernel: Operation) -> bool:
+        """Whether it is quickly proven that no two threads use one cell of an array.
+
+        That is asked where stores have strides: isl seldom decides them in time.
+        """
+        return have_owners(lift_function(kernel, self.surroundings).scop)
 
     def _with_rows(self, kernel: Operation) -> Operation:
         """A kernel with the attribute for bulk copies of rows, if it has DMA copies."""

@@ -22,6 +22,7 @@ from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map, replace_values
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.interior import Interior, interior_of
+from gpucodegen.passes.gpu.joined_launches import Joinable
 from gpucodegen.passes.loops.scalar_replacement import kept_in_values
 from gpucodegen.passes.outlining.gpu_launch import KernelBody, thread_index
 from gpucodegen.passes.outlining.vector_width import address_of
@@ -176,6 +177,8 @@ class Mapper(Protocol):
     """Whether contractions become specialised kernels."""
     time_tiles: bool
     """Whether sequential loops may run in kernels, around barriers."""
+    joinable: Joinable | None
+    """The last launch, if other contractions may run in it."""
 
     @property
     def device(self) -> GpuDevice:
@@ -188,6 +191,10 @@ class Mapper(Protocol):
         ...
 
     def launch(self, kernel: KernelBody) -> list[Operation]: ...
+
+    def relaunch(self, kernel: KernelBody, parts: Joinable) -> list[Operation] | None:
+        """Launch a kernel in place of the last one."""
+        ...
 
     def nest(self, nest: Nest) -> list[Operation]:
         """The host operations for a nest."""

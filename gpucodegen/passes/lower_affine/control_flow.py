@@ -114,7 +114,7 @@ def _combined(op: Operation, carried: Sequence[Value]) -> list[Operation]:
     *body, last = loop.body
     b = Builder(op.location, body)
     totals = [
-        b.add(OF_ATOMICS[kind].name, (total, value), [value.type])[0]
+        b.value(OF_ATOMICS[kind].name, (total, value), value.type)
         for kind, total, value in zip(
             loop.reductions, carried, last.operands, strict=True
         )

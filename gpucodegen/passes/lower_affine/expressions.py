@@ -90,8 +90,7 @@ def extreme(b: Builder, name: str, map_: AffineMap, operands: Sequence[Value]) -
 
 def index_operation(b: Builder, name: str, lhs: Value, rhs: Value) -> Value:
     """A two-operand operation on index values or vectors of them."""
-    (result,) = b.add(name, (lhs, rhs), [lhs.type])
-    return result
+    return b.value(name, (lhs, rhs), lhs.type)
 
 
 def lower_bound(b: Builder, loop: affine.For) -> Value:
@@ -119,8 +118,7 @@ def bound_value(
             name = "affine.apply"
         case _:
             pass
-    (value,) = b.add(name, operands, [INDEX], {"map": AffineMapAttr(map_)})
-    return value
+    return b.value(name, operands, INDEX, {"map": AffineMapAttr(map_)})
 
 
 def condition(b: Builder, op: Operation) -> Value:
@@ -129,7 +127,7 @@ def condition(b: Builder, op: Operation) -> Value:
     held = [_holds(b, view, constraint) for constraint in view.set.constraints]
     if not held:
         return b.constant(1, I1)
-    return reduce(lambda lhs, rhs: b.add("arith.andi", (lhs, rhs), [I1])[0], held)
+    return reduce(lambda lhs, rhs: b.value("arith.andi", (lhs, rhs), I1), held)
 
 
 def _holds(b: Builder, view: affine.If, constraint: Constraint) -> Value:
@@ -241,7 +239,7 @@ def _digits(
     """Expressions over the operands; scalars are broadcast if there are vectors."""
     ty = op.results[0].type
     operands = [
-        value if value.type == ty else b.add("vector.broadcast", (value,), [ty])[0]
+        value if value.type == ty else b.value("vector.broadcast", (value,), ty)
         for value in op.operands
     ]
     return results_of(b, AffineMap(len(operands), 0, tuple(results)), operands)

@@ -8,7 +8,6 @@ operations, also those outside of functions.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
@@ -29,20 +28,16 @@ CONTROL_FLOW = frozenset({"affine.for", "affine.if", "affine.parallel"})
 
 
 @dataclass(frozen=True, slots=True)
-class LowerIfAndFor(ModulePass):
+class LowerIfAndFor(ModulePass, name="lower-if-and-for"):
     """Affine loops and conditions of functions to blocks and branches."""
-
-    name: ClassVar[str] = "lower-if-and-for"
 
     def apply(self, module: Module) -> Module:
         return _affine_functions(module, in_blocks)
 
 
 @dataclass(frozen=True, slots=True)
-class LowerAffineApply(ModulePass):
+class LowerAffineApply(ModulePass, name="lower-affine-apply"):
     """``affine.apply``, ``min`` and ``max`` to arithmetic; no loops may be left."""
-
-    name: ClassVar[str] = "lower-affine-apply"
 
     def apply(self, module: Module) -> Module:
         """Lower every function, or raise AffineControlFlow."""
@@ -50,10 +45,8 @@ class LowerAffineApply(ModulePass):
 
 
 @dataclass(frozen=True, slots=True)
-class LowerAffine(ModulePass):
+class LowerAffine(ModulePass, name="lower-affine"):
     """Every affine operation to ``cf``, ``arith``, ``memref`` and ``vector`` ones."""
-
-    name: ClassVar[str] = "lower-affine"
 
     def apply(self, module: Module) -> Module:
         straighten = Straightener(LOWERINGS)
@@ -79,7 +72,7 @@ def _affine_functions(
 def _without_applies(function: Operation) -> Operation:
     for op in function.walk():
         if op.name in CONTROL_FLOW:
-            raise errors.AffineControlFlow(op.location, operation=op.name)
+            raise errors.AffineControlFlow.at(op)
     straighten = Straightener(INDEX_ARITHMETIC)
     follow = _followers(function, Straightener(LOWERINGS, straighten.replaced))
 

@@ -12,7 +12,6 @@ where values that each iteration makes for itself do not count. The attribute
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
@@ -46,15 +45,13 @@ def bindings(operations: Iterable[Operation]) -> set[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Bind(ModulePass):
+class Bind(ModulePass, name="bind", looks_for="affine.for"):
     """Bind a parallel loop to blocks or threads.
 
     ``to``: one of `PLACES`. Blocks along ``x`` are numbered fastest, and neighbouring
     threads along ``thread.x`` access memory together.
     """
 
-    name: ClassVar[str] = "bind"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"affine.for"})
     loop: str
     to: str
     function: str = ""

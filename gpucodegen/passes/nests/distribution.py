@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import groupby
-from typing import ClassVar
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
@@ -222,7 +221,7 @@ def _carrying(
 
 
 @dataclass(frozen=True, slots=True)
-class Distribute(ModulePass):
+class Distribute(ModulePass, name="distribute"):
     """Distribute a loop over its body; default: all loops, inner ones first.
 
     >>> import gpucodegen as gcg
@@ -250,7 +249,6 @@ class Distribute(ModulePass):
     }
     """
 
-    name: ClassVar[str] = "distribute"
     function: str = ""
     loop: str = ""
 

@@ -19,7 +19,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import field
 from math import prod
-from typing import ClassVar
 
 from gpucodegen.dialects import memref
 from gpucodegen.dialects.arith import bit_width
@@ -396,10 +395,8 @@ def _storing(block: Block, boxes: Sequence[Value]) -> Block:
 
 
 @dataclass(frozen=True, slots=True)
-class OutlineCpu(ModulePass):
+class OutlineCpu(ModulePass, name="outline-cpu"):
     """Runs of nests become kernel functions called by the host function."""
-
-    name: ClassVar[str] = "outline-cpu"
 
     def apply(self, module: Module) -> Module:
         def outline(op: Operation) -> list[Operation]:

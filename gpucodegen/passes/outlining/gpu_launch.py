@@ -140,8 +140,7 @@ class KernelBody:
 def thread_index(b: Builder, op: str, dimension: str, hint: str) -> Value:
     """``gpu.thread_id x`` and its like."""
     attributes = {"dimension": OpaqueAttr(f"#gpu.dim<{dimension}>")}
-    (value,) = b.add(f"gpu.{op}", (), [INDEX], attributes, hint=hint)
-    return value
+    return b.value(f"gpu.{op}", (), INDEX, attributes, hint=hint)
 
 
 def free_values(operations: Sequence[Operation]) -> list[Value]:

@@ -9,7 +9,6 @@ nobody knows: these stay, for a later refusal.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
@@ -29,7 +28,7 @@ _VALUES = (IndexType, IntegerType, FloatType, TensorType, VectorType)
 
 
 @dataclass(frozen=True, slots=True)
-class DropAnnotations(ModulePass):
+class DropAnnotations(ModulePass, name="drop-annotations"):
     """Operations of unknown dialects that cannot change a result are dropped.
 
     >>> import gpucodegen as gcg
@@ -43,8 +42,6 @@ class DropAnnotations(ModulePass):
     >>> [op.name for op in body]
     ['func.return']
     """
-
-    name: ClassVar[str] = "drop-annotations"
 
     def concerns(self, module: Module, found: Collection[str]) -> bool:
         del module

@@ -15,7 +15,6 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import field, replace
 from itertools import combinations, count
-from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function, named_function
@@ -35,10 +34,9 @@ from gpucodegen.tiling.proof.liveness import is_overwritten, values
 
 
 @dataclass(frozen=True, slots=True)
-class AssumeAlignments(ModulePass):
+class AssumeAlignments(ModulePass, name="assume-alignments"):
     """State the ``alignments`` of the arguments of ``function``; 0 states nothing."""
 
-    name: ClassVar[str] = "assume-alignments"
     function: str = ""
     alignments: tuple[int, ...] = ()
 
@@ -85,10 +83,8 @@ OVERWRITTEN = "gcg.overwritten"
 
 
 @dataclass(frozen=True, slots=True)
-class MarkOverwritten(ModulePass):
+class MarkOverwritten(ModulePass, name="mark-overwritten"):
     """Mark the functions that overwrite arguments before they read them."""
-
-    name: ClassVar[str] = "mark-overwritten"
 
     def apply(self, module: Module) -> Module:
         surroundings = Surroundings.of(module)
@@ -118,11 +114,8 @@ def _overwritten(function: Operation, surroundings: Surroundings) -> Iterator[in
 
 
 @dataclass(frozen=True, slots=True)
-class PropagateAliases(ModulePass):
+class PropagateAliases(ModulePass, name="propagate-aliases", looks_for="func.call"):
     """Put arguments that some call lets overlap into groups."""
-
-    name: ClassVar[str] = "propagate-aliases"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"func.call"})
 
     def apply(self, module: Module) -> Module:
         taken = re.findall(r"distinct\[(\d+)\]", str(module))

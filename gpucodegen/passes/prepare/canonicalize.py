@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import ChainMap, Counter
 from collections.abc import Callable, Sequence
 from dataclasses import field
-from typing import ClassVar
 
 from gpucodegen.dialects import affine, arith
 from gpucodegen.dialects.builtin import Module
@@ -129,10 +128,8 @@ ROUNDS = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Canonicalize(ModulePass):
+class Canonicalize(ModulePass, name="canonicalize"):
     """Fold constants, compose maps, drop dead code and trivial control flow."""
-
-    name: ClassVar[str] = "canonicalize"
 
     def apply(self, module: Module) -> Module:
         for _ in range(ROUNDS):

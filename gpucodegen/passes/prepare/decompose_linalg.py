@@ -61,11 +61,10 @@ Scalars = Callable[[Builder, Sequence[Value]], Value]
 
 
 @dataclass(frozen=True, slots=True)
-class DecomposeSoftmax(ModulePass):
+class DecomposeSoftmax(
+    ModulePass, name="decompose-softmax", looks_for="linalg.softmax"
+):
     """Softmax, of tensors or in memory, becomes structured operations."""
-
-    name: ClassVar[str] = "decompose-softmax"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"linalg.softmax"})
 
     def apply(self, module: Module) -> Module:
         (root,) = rewrite_bottom_up(module.operation, _softmax_decomposed)
@@ -83,14 +82,14 @@ def _softmax_decomposed(op: Operation) -> list[Operation] | None:
 def _scalar(name: str) -> Scalars:
     def build(b: Builder, operands: Sequence[Value]) -> Value:
         first, second = operands[:2]
-        return b.add(name, (first, second), [first.type])[0]
+        return b.value(name, (first, second), first.type)
 
     return build
 
 
 def _power(b: Builder, operands: Sequence[Value]) -> Value:
     difference = _scalar("arith.subf")(b, operands)
-    return b.add("math.exp", (difference,), [difference.type])[0]
+    return b.value("math.exp", (difference,), difference.type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,15 +175,13 @@ class _Softmax:
                 sizes += self.b.add(f"{dialect}.dim", (x, at), [INDEX], hint="n")
         element = element_type(x.type)
         if is_tensor:
-            (rows,) = self.b.add(
-                "tensor.empty", sizes, [TensorType(shape, element)], hint=hint
+            return self.b.value(
+                "tensor.empty", sizes, TensorType(shape, element), hint=hint
             )
-            return rows
         counts = {"operandSegmentSizes": segment_counts(len(sizes), 0)}
-        (rows,) = self.b.add(
-            "memref.alloc", sizes, [MemRefType(shape, element)], counts, hint=hint
+        return self.b.value(
+            "memref.alloc", sizes, MemRefType(shape, element), counts, hint=hint
         )
-        return rows
 
     def _generic(
         self,
@@ -466,7 +463,7 @@ class _Transform:
     def _cleared(self, tensor: Value) -> Value:
         zero = self.b.constant(0, element_type(tensor.type))
         attributes = {OPERAND_SEGMENTS: segment_sizes([[zero], [tensor]])}
-        return self.b.add("linalg.fill", (zero, tensor), [tensor.type], attributes)[0]
+        return self.b.value("linalg.fill", (zero, tensor), tensor.type, attributes)
 
     def _product(
         self,
@@ -504,11 +501,11 @@ class _Transform:
         ty = TensorType((len(self.matrix), len(self.matrix[0])), element)
         numbers = tuple(float(x) for row in self.matrix for x in row)
         value = {"value": DenseElementsAttr(numbers, ty, element)}
-        return self.b.add("arith.constant", (), [ty], value, hint="matrix")[0]
+        return self.b.value("arith.constant", (), ty, value, hint="matrix")
 
 
 @dataclass(frozen=True, slots=True)
-class DecomposeWinograd(ModulePass):
+class DecomposeWinograd(ModulePass, name="decompose-winograd"):
     """The Winograd transforms become structured operations.
 
     >>> import gpucodegen as gcg
@@ -525,7 +522,6 @@ class DecomposeWinograd(ModulePass):
     ['linalg.generic', 'linalg.generic']
     """
 
-    name: ClassVar[str] = "decompose-winograd"
     looks_for: ClassVar[frozenset[str]] = frozenset(
         f"linalg.winograd_{side}_transform" for side in _SIDES
     )
@@ -536,7 +532,7 @@ class DecomposeWinograd(ModulePass):
 
 
 @dataclass(frozen=True, slots=True)
-class DecomposeWindows(ModulePass):
+class DecomposeWindows(ModulePass, name="decompose-windows"):
     """``linalg.conv`` and ``linalg.pooling_*`` become structured operations.
 
     >>> import gpucodegen as gcg
@@ -552,7 +548,6 @@ class DecomposeWindows(ModulePass):
     ['memref.alloc', 'linalg.generic', 'memref.dealloc']
     """
 
-    name: ClassVar[str] = "decompose-windows"
     looks_for: ClassVar[frozenset[str]] = frozenset(_BUILD)
 
     def apply(self, module: Module) -> Module:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.func import Function, named_function
@@ -39,7 +38,9 @@ _CARRIERS = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class DevirtualizeCalls(ModulePass):
+class DevirtualizeCalls(
+    ModulePass, name="devirtualize-calls", looks_for="func.constant"
+):
     """Every ``func.call_indirect`` whose callees are known becomes direct calls.
 
     A module stays as it is if function values come from outside or go there: by the
@@ -65,8 +66,6 @@ class DevirtualizeCalls(ModulePass):
 'func.return']
     """
 
-    name: ClassVar[str] = "devirtualize-calls"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"func.constant"})
     function: str = ""
 
     def apply(self, module: Module) -> Module:
@@ -170,7 +169,7 @@ def _chosen(
         return b.add("func.call", given, types, {"callee": SymbolRefAttr((name,))})
     equals = {"predicate": IntegerAttr(0, I64)}
     wanted = b.constant(first, INDEX)
-    (is_it,) = b.add("arith.cmpi", (number, wanted), [I1], equals)
+    is_it = b.value("arith.cmpi", (number, wanted), I1, equals)
     regions: list[Region] = []
     for chosen in ([name], others):
         inner = Builder(b.location)
@@ -181,14 +180,12 @@ def _chosen(
 
 
 @dataclass(frozen=True, slots=True)
-class LibraryCalls(ModulePass):
+class LibraryCalls(ModulePass, name="library-calls", looks_for="library_call"):
     """Structured operations on buffers become operations named by ``library_call``.
 
     Those of other names than ``functions`` stay, and become loops.
     """
 
-    name: ClassVar[str] = "library-calls"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"library_call"})
     functions: tuple[str, ...] = ()
 
     def apply(self, module: Module) -> Module:

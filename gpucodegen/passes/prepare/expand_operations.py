@@ -96,7 +96,7 @@ def _poison(b: Builder, op: Operation) -> Value | None:
 def _zero(b: Builder, ty: Type) -> Value | None:
     if isinstance(ty, ComplexType) and isinstance(ty.element, FloatType):
         parts = ArrayAttr((FloatAttr(0.0, ty.element),) * 2)
-        return b.add("complex.constant", (), [ty], {"value": parts})[0]
+        return b.value("complex.constant", (), ty, {"value": parts})
     return _number(b, 0, ty)
 
 
@@ -119,11 +119,11 @@ def _flushed(b: Builder, op: Operation) -> Value | None:
     zero = _number(b, 0.0, x.type)
     if least is None or zero is None:
         return None
-    (size,) = b.add("math.absf", (x,), [x.type])
+    size = b.value("math.absf", (x,), x.type)
     compared = arith.compare("arith.cmpf", "olt", size, least, location=b.location)
     b.operations.append(compared)
-    (signed,) = b.add("math.copysign", (zero, x), [x.type])
-    return b.add("arith.select", (compared.result, signed, x), [x.type])[0]
+    signed = b.value("math.copysign", (zero, x), x.type)
+    return b.value("arith.select", (compared.result, signed, x), x.type)
 
 
 def _recast(b: Builder, op: Operation) -> Value | None:
@@ -143,13 +143,13 @@ def _bits(b: Builder, x: Value) -> Value | None:
     if 2 * width > WIDEST:
         return None
     half, whole = IntegerType(width), IntegerType(2 * width)
-    parts = [b.add(f"complex.{p}", (x,), [x.type.element])[0] for p in ("re", "im")]
+    parts = [b.value(f"complex.{p}", (x,), x.type.element) for p in ("re", "im")]
     low, high = (
-        b.add("arith.extui", (_reread(b, part, half),), [whole])[0] for part in parts
+        b.value("arith.extui", (_reread(b, part, half),), whole) for part in parts
     )
     places = b.constant(width, whole)
-    (high,) = b.add("arith.shli", (high, places), [whole])
-    return b.add("arith.ori", (low, high), [whole])[0]
+    high = b.value("arith.shli", (high, places), whole)
+    return b.value("arith.ori", (low, high), whole)
 
 
 def _from_bits(b: Builder, bits: Value, ty: Type) -> Value:
@@ -158,16 +158,16 @@ def _from_bits(b: Builder, bits: Value, ty: Type) -> Value:
         return _reread(b, bits, ty)
     half = IntegerType(element_bits(ty.element))
     places = b.constant(half.width, bits.type)
-    (high,) = b.add("arith.shrui", (bits, places), [bits.type])
+    high = b.value("arith.shrui", (bits, places), bits.type)
     parts = [
-        _reread(b, b.add("arith.trunci", (part,), [half])[0], ty.element)
+        _reread(b, b.value("arith.trunci", (part,), half), ty.element)
         for part in (bits, high)
     ]
-    return b.add("complex.create", parts, [ty])[0]
+    return b.value("complex.create", parts, ty)
 
 
 def _reread(b: Builder, x: Value, ty: Type) -> Value:
-    return x if x.type == ty else b.add("arith.bitcast", (x,), [ty])[0]
+    return x if x.type == ty else b.value("arith.bitcast", (x,), ty)
 
 
 # -- memory ----------------------------------------------------------------------------
@@ -188,7 +188,7 @@ def _cloned(b: Builder, op: Operation) -> Value | None:
     extents = [b.extent(source, d) for d in open_]
     made = b.allocate("memref.alloc", own, op.result.name, extents)
     b.operations.append(memref.copy(source, made, location=op.location))
-    return b.add("memref.cast", (made,), [ty])[0] if is_open else made
+    return b.value("memref.cast", (made,), ty) if is_open else made
 
 
 # -- control flow ----------------------------------------------------------------------
@@ -228,7 +228,7 @@ LAUNCHES = frozenset({"gpu.func", "gpu.launch"})
 
 
 @dataclass(frozen=True, slots=True)
-class ExpandAtomics(ModulePass):
+class ExpandAtomics(ModulePass, name="expand-atomics"):
     """Generic atomic updates become ``memref.atomic_rmw``, or loads and stores.
 
     >>> import gpucodegen as gcg
@@ -245,7 +245,6 @@ class ExpandAtomics(ModulePass):
     True
     """
 
-    name: ClassVar[str] = "expand-atomics"
     looks_for: ClassVar[frozenset[str]] = frozenset({NAME})
 
     def apply(self, module: Module) -> Module:
@@ -321,7 +320,7 @@ def _plain(op: Operation) -> list[Operation]:
 
 
 @dataclass(frozen=True, slots=True)
-class ExpandOperations(ModulePass):
+class ExpandOperations(ModulePass, name="expand-operations"):
     """Expand derived operations into basic ones.
 
     >>> import gpucodegen as gcg
@@ -334,7 +333,6 @@ class ExpandOperations(ModulePass):
     True
     """
 
-    name: ClassVar[str] = "expand-operations"
     looks_for: ClassVar[frozenset[str]] = _CONCERNED
 
     def apply(self, module: Module) -> Module:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
-from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine, memref
@@ -44,8 +43,7 @@ def scaled(b: Builder, value: Value, factor: int) -> Value:
     """A number of vectors as a number of elements."""
     if factor == 1:
         return value
-    (product,) = b.add("arith.muli", (value, b.constant(factor, INDEX)), [INDEX])
-    return product
+    return b.value("arith.muli", (value, b.constant(factor, INDEX)), INDEX)
 
 
 def _scaled(b: Builder, entries: Sequence[Mixed], factor: int) -> list[Mixed]:
@@ -134,11 +132,8 @@ def reshape(b: Builder, old: Operation, new: Operation) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class FlattenElements(ModulePass):
+class FlattenElements(ModulePass, name="flatten-elements", looks_for="!vector"):
     """Every memref of vectors becomes a memref with more dimensions."""
-
-    name: ClassVar[str] = "flatten-elements"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"!vector"})
 
     def apply(self, module: Module) -> Module:
         return module.with_operations(map(_top_level, module.operations))
@@ -198,9 +193,8 @@ class _Flattener:
         touched = [v for v in (*op.operands, *op.results) if vector_in(v.type)]
         is_known = op.dialect in _PASSING or op.name in _REWRITES
         if any(v.type != flat(v.type) for v in touched) and not is_known:
-            raise errors.UnsupportedOperation(
-                op.location,
-                operation=op.name,
+            raise errors.UnsupportedOperation.at(
+                op,
                 target=f"buffers of type {touched[0].type}",
                 advice="Load and store whole vectors",
             )

@@ -33,10 +33,9 @@ AROUND = frozenset("scf.for scf.if affine.for affine.if affine.parallel".split()
 
 
 @dataclass(frozen=True, slots=True)
-class HoistIndexValues(ModulePass):
+class HoistIndexValues(ModulePass, name="hoist-index-values"):
     """Casts to ``index`` that no loop changes, before the outermost loop."""
 
-    name: ClassVar[str] = "hoist-index-values"
     looks_for: ClassVar[frozenset[str]] = CASTS
 
     def apply(self, module: Module) -> Module:

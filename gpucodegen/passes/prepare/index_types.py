@@ -13,7 +13,6 @@ Operations of the index dialect become those of arith, with the same meaning bec
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import ClassVar
 
 from gpucodegen.dialects import arith, scf
 from gpucodegen.dialects.builtin import Module
@@ -57,11 +56,8 @@ WORD_BITS = 64
 
 
 @dataclass(frozen=True, slots=True)
-class IndexToArith(ModulePass):
+class IndexToArith(ModulePass, name="index-to-arith", looks_for="index"):
     """Operations of the index dialect become those of arith."""
-
-    name: ClassVar[str] = "index-to-arith"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"index"})
 
     def apply(self, module: Module) -> Module:
         (root,) = rewrite_bottom_up(module.operation, _as_arith)
@@ -107,11 +103,8 @@ LARGEST = (1 << 63) - 1
 
 
 @dataclass(frozen=True, slots=True)
-class LoopsToIndex(ModulePass):
+class LoopsToIndex(ModulePass, name="loops-to-index", looks_for="scf.for"):
     """``scf.for`` over integers or without sign becomes a signed one over ``index``."""
-
-    name: ClassVar[str] = "loops-to-index"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"scf.for"})
 
     def apply(self, module: Module) -> Module:
         if not any(map(_is_special, module.walk())):
@@ -136,7 +129,7 @@ def _over_index(op: Operation) -> Sequence[Operation] | None:
     is_unsigned = "unsignedCmp" in op.attributes
     cast = "arith.index_castui" if is_unsigned else "arith.index_cast"
     bounds = [
-        v if ty == INDEX else b.add(cast, (v,), [INDEX])[0]
+        v if ty == INDEX else b.value(cast, (v,), INDEX)
         for v in (loop.lower, loop.upper, loop.step)
     ]
     inner, counter = Builder(op.location), loop.iv.renewed(INDEX)
@@ -145,10 +138,10 @@ def _over_index(op: Operation) -> Sequence[Operation] | None:
     if is_unsigned and is_wide:
         lower, upper, step = bounds
         bounds = _trips(b, lower, upper, step)
-        passed = inner.add("arith.muli", (counter, step), [INDEX])[0]
-        value = inner.add("arith.addi", (lower, passed), [INDEX])[0]
+        passed = inner.value("arith.muli", (counter, step), INDEX)
+        value = inner.value("arith.addi", (lower, passed), INDEX)
     if ty != INDEX:
-        value = inner.add("arith.index_cast", (value,), [ty])[0]
+        value = inner.value("arith.index_cast", (value,), ty)
     last = inner.operations[-1].with_(results=(loop.iv,))
     made = op.with_(operands=(*bounds, *loop.inits)).with_attribute("unsignedCmp", None)
     body = [*inner.operations[:-1], last, *op.body.operations]
@@ -161,11 +154,11 @@ def _trips(b: Builder, lower: Value, upper: Value, step: Value) -> list[Value]:
     zero, one, most = (b.constant(n, INDEX) for n in (0, 1, LARGEST))
 
     def binary(name: str, first: Value, second: Value) -> Value:
-        return b.add(f"arith.{name}", (first, second), [INDEX])[0]
+        return b.value(f"arith.{name}", (first, second), INDEX)
 
     rest = binary("subi", binary("subi", upper, lower), one)
     divided = binary("divui", rest, binary("maxui", step, one))
     count = binary("addi", binary("minui", divided, binary("subi", most, one)), one)
     runs = compare(b, "ult", lower, upper)
-    (trips,) = b.add("arith.select", (runs, count, zero), [INDEX])
+    trips = b.value("arith.select", (runs, count, zero), INDEX)
     return [zero, trips, binary("minui", step, one)]

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module
@@ -67,15 +66,12 @@ def _keeps_roles(function: Operation) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Inline(ModulePass):
+class Inline(ModulePass, name="inline", looks_for="func.call"):
     """Inline every call of a single-block function that does not call itself.
 
     A function stays as it is where that would break the rules of affine operands, a
     call where the callee's declared effects say what its body does not show.
     """
-
-    name: ClassVar[str] = "inline"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"func.call"})
 
     def apply(self, module: Module) -> Module:
         inliner = _Inliner(module.functions)
@@ -148,11 +144,8 @@ _NUMBERS = (FloatType, IndexType, IntegerType)
 
 
 @dataclass(frozen=True, slots=True)
-class InlineBranches(ModulePass):
+class InlineBranches(ModulePass, name="inline-branches", looks_for="func.call"):
     """Put functions of several blocks into parallel loops around their calls."""
-
-    name: ClassVar[str] = "inline-branches"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"func.call"})
 
     def apply(self, module: Module) -> Module:
         inliner = _BranchInliner(Surroundings.of(module))

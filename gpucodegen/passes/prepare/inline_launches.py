@@ -128,7 +128,7 @@ class _Places:
     def _cast(self, buffer: Value, ty: MemRefType) -> Value:
         if buffer.type == ty:
             return buffer
-        return self.b.add("memref.cast", (buffer,), [ty])[0]
+        return self.b.value("memref.cast", (buffer,), ty)
 
     def _buffer(self, op: Operation, start: int, ty: MemRefType) -> Value:
         if (start, ty) in self.buffers:
@@ -368,7 +368,7 @@ def _size(b: Builder, value: Value, known: int | None) -> Value:
         return b.index(known)
     if value.type == INDEX:
         return value
-    return b.add("arith.index_cast", (value,), [INDEX], hint=value.name)[0]
+    return b.value("arith.index_cast", (value,), INDEX, hint=value.name)
 
 
 def _buffers(op: Operation, attributions: Sequence[Value]) -> dict[Value, Operation]:
@@ -431,10 +431,9 @@ _NAMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class InlineLaunches(ModulePass):
+class InlineLaunches(ModulePass, name="inline-launches"):
     """Give every launch of a function the body of its kernel."""
 
-    name: ClassVar[str] = "inline-launches"
     looks_for: ClassVar[frozenset[str]] = _LAUNCHES
 
     def apply(self, module: Module) -> Module:

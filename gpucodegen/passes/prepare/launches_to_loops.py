@@ -183,10 +183,9 @@ _REWRITES: dict[str, Callable[[Operation], list[Operation] | None]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class HostGpuToMemref(ModulePass):
+class HostGpuToMemref(ModulePass, name="host-gpu-to-memref"):
     """gpu.alloc, gpu.memcpy and their like to operations that run in order."""
 
-    name: ClassVar[str] = "host-gpu-to-memref"
     looks_for: ClassVar[frozenset[str]] = frozenset(_REWRITES)
 
     def apply(self, module: Module) -> Module:
@@ -195,14 +194,13 @@ class HostGpuToMemref(ModulePass):
 
 
 @dataclass(frozen=True, slots=True)
-class LaunchesToLoops(ModulePass):
+class LaunchesToLoops(ModulePass, name="launches-to-loops"):
     """``gpu.launch`` to ``affine.parallel`` over its blocks and threads.
 
     ``printing``: only launches that print, which no kernel does: the host runs their
     threads one after the other, and refuses those with barriers or shared memory.
     """
 
-    name: ClassVar[str] = "launches-to-loops"
     looks_for: ClassVar[frozenset[str]] = _LAUNCHES
     printing: bool = False
 

@@ -33,7 +33,7 @@ class PlainBuilder(Builder):
         """``memref.load`` of one element."""
         places = [self.index(index) for index in indices]
         element = element_type(memref.type)
-        return self.add("memref.load", (memref, *places), [element], hint=hint)[0]
+        return self.value("memref.load", (memref, *places), element, hint=hint)
 
     def store(self, value: Value, memref: Value, indices: Sequence[IndexLike]) -> None:
         """``memref.store`` of one element."""
@@ -166,7 +166,7 @@ def extent(b: Builder, buffer: Value, dimension: int) -> Index:
     if known is not None:
         return Index.of(known)
     position = b.index(Index.of(dimension))
-    (size,) = b.add("memref.dim", (buffer, position), [position.type], hint="n")
+    size = b.value("memref.dim", (buffer, position), position.type, hint="n")
     return Index.of(size)
 
 

@@ -20,7 +20,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from itertools import pairwise
-from typing import ClassVar
 
 from gpucodegen.dialects import linalg, vector
 from gpucodegen.dialects.builtin import Module
@@ -55,7 +54,7 @@ from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class VectorContract(ModulePass):
+class VectorContract(ModulePass, name="vector-contract", looks_for="vector.contract"):
     """Every ``vector.contract`` without a mask becomes a structured operation.
 
     >>> import gpucodegen as gcg
@@ -73,9 +72,6 @@ class VectorContract(ModulePass):
     >>> [op.name for op in made if op.dialect != "arith"][-4:]
     ['vector.store', 'linalg.generic', 'vector.load', 'func.return']
     """
-
-    name: ClassVar[str] = "vector-contract"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"vector.contract"})
 
     def apply(self, module: Module) -> Module:
         walked = list(module.walk())
@@ -140,8 +136,8 @@ def _term(op: Operation, arguments: Sequence[Value]) -> list[Operation]:
     assert times is not None
     assert combine is not None
     a, c = (_extended(b, factor, total.type) for factor in factors)
-    (product,) = b.add(times.name, (a, c), [total.type])
-    (result,) = b.add(combine.name, (total, product), [total.type])
+    product = b.value(times.name, (a, c), total.type)
+    result = b.value(combine.name, (total, product), total.type)
     return [*b.operations, linalg.yield_([result], location=op.location)]
 
 
@@ -150,18 +146,17 @@ def _extended(b: Builder, value: Value, ty: Type) -> Value:
     if value.type == ty:
         return value
     name = "arith.extf" if isinstance(ty, FloatType) else "arith.extsi"
-    return b.add(name, (value,), [ty])[0]
+    return b.value(name, (value,), ty)
 
 
 _DIALECTS = ("arith", "math", "complex", "index")
 
 
 @dataclass(frozen=True, slots=True)
-class ElementwiseToLinalg(ModulePass):
+class ElementwiseToLinalg(
+    ModulePass, name="elementwise-to-linalg", looks_for="!tensor"
+):
     """Every scalar operation that is applied to tensors becomes a structured one."""
-
-    name: ClassVar[str] = "elementwise-to-linalg"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"!tensor"})
 
     def apply(self, module: Module) -> Module:
         (root,) = rewrite_bottom_up(module.operation, _elementwise_as_generic)
@@ -208,8 +203,7 @@ def _empty(b: Builder, like: Value, ty: Type) -> Value:
         if extent is None:
             position = b.constant(dimension, INDEX)
             sizes += b.add("tensor.dim", (like, position), [INDEX], hint="n")
-    (memory,) = b.add("tensor.empty", sizes, [ty])
-    return memory
+    return b.value("tensor.empty", sizes, ty)
 
 
 def _map(value: Value, rank: int) -> AffineMap:
@@ -229,7 +223,7 @@ _UNREAD = _RESHAPES | {"linalg.generic", "tensor.empty", "arith.constant", "tens
 
 
 @dataclass(frozen=True, slots=True)
-class FuseTensors(ModulePass):
+class FuseTensors(ModulePass, name="fuse-tensors", looks_for="!tensor"):
     """Fuse elementwise producers into structured operations on tensors.
 
     >>> import gpucodegen as gcg
@@ -244,9 +238,6 @@ class FuseTensors(ModulePass):
     >>> [op.name for op in fused.functions["f"].body.operations]
     ['tensor.empty', 'linalg.generic', 'func.return']
     """
-
-    name: ClassVar[str] = "fuse-tensors"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"!tensor"})
 
     def apply(self, module: Module) -> Module:
         if not any(op.name == "linalg.generic" and op.results for op in module.walk()):
@@ -462,7 +453,7 @@ def _through(
     if position is None or not outer.indexing_maps[at].is_identity:
         return None
     b, element = Builder(consumer.location), element_type(ty)
-    (memory,) = b.add("tensor.empty", (), [TensorType(shape, element)])
+    memory = b.value("tensor.empty", (), TensorType(shape, element))
     maps = [m.compose(position) for m in outer.indexing_maps]
     maps[at] = maps[-1] = AffineMap.identity(len(shape))
     operands = list(outer.inputs)

@@ -31,11 +31,8 @@ from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Generalize(ModulePass):
+class Generalize(ModulePass, name="generalize", looks_for="linalg"):
     """Every named structured operation becomes a ``linalg.generic``."""
-
-    name: ClassVar[str] = "generalize"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"linalg"})
 
     def apply(self, module: Module) -> Module:
         (root,) = rewrite_bottom_up(module.operation, _generic)
@@ -53,10 +50,9 @@ _RELAYOUTS = {"linalg.pack": linalg_nests.pack, "linalg.unpack": linalg_nests.un
 
 
 @dataclass(frozen=True, slots=True)
-class LinalgToAffine(ModulePass):
+class LinalgToAffine(ModulePass, name="linalg-to-affine"):
     """``linalg.generic``, ``pack`` and ``unpack`` on memrefs become affine nests."""
 
-    name: ClassVar[str] = "linalg-to-affine"
     looks_for: ClassVar[frozenset[str]] = frozenset({"linalg.generic", *_RELAYOUTS})
 
     def apply(self, module: Module) -> Module:
@@ -118,9 +114,8 @@ def _extents(op: Operation, operands: Sequence[Value], b: Builder) -> list[Index
 def _agree(op: Operation, known: Index | None, extent: int | None) -> None:
     expected = None if known is None else known.constant
     if expected is not None and extent is not None and expected != extent:
-        raise errors.WrongStructure(
-            op.location,
-            operation=op.name,
+        raise errors.WrongStructure.at(
+            op,
             problem=f"one iterator has extents {expected} and {extent}",
             hint="Make the shapes of the operands agree",
         )

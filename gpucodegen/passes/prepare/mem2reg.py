@@ -46,7 +46,7 @@ LOOPS = frozenset({"affine.for", "affine.parallel"})
 
 
 @dataclass(frozen=True, slots=True)
-class Mem2Reg(ModulePass):
+class Mem2Reg(ModulePass, name="mem2reg"):
     """Cells of local buffers become values that loops carry.
 
     >>> import gpucodegen as gcg
@@ -76,7 +76,6 @@ class Mem2Reg(ModulePass):
     }
     """
 
-    name: ClassVar[str] = "mem2reg"
     looks_for: ClassVar[frozenset[str]] = ALLOCATIONS
 
     def apply(self, module: Module) -> Module:

@@ -56,11 +56,8 @@ from gpucodegen.tiling.machine.vectorization import goes_past_caches
 
 
 @dataclass(frozen=True, slots=True)
-class HeapAllocations(ModulePass):
+class HeapAllocations(ModulePass, name="heap-allocations", looks_for="memref.alloca"):
     """Move stack allocations to the heap beyond the safe size of the stack."""
-
-    name: ClassVar[str] = "heap-allocations"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"memref.alloca"})
 
     def apply(self, module: Module) -> Module:
         def rewritten(function: Operation) -> list[Operation]:
@@ -99,7 +96,7 @@ GET_GLOBAL = "memref.get_global"
 
 
 @dataclass(frozen=True, slots=True)
-class HoistGlobals(ModulePass):
+class HoistGlobals(ModulePass, name="hoist-globals"):
     """Move ``memref.get_global`` to the entry of its function, one for each global.
 
     The operation has no operands and no effect, and its result is the same at each
@@ -107,7 +104,6 @@ class HoistGlobals(ModulePass):
     the launch around them and stay.
     """
 
-    name: ClassVar[str] = "hoist-globals"
     looks_for: ClassVar[frozenset[str]] = frozenset({GET_GLOBAL})
 
     def apply(self, module: Module) -> Module:
@@ -148,10 +144,9 @@ Memory = Mapping[Value, Value]
 
 
 @dataclass(frozen=True, slots=True)
-class LowerDeallocations(ModulePass):
+class LowerDeallocations(ModulePass, name="lower-deallocations"):
     """``bufferization.dealloc`` frees buffers that are owned and not retained."""
 
-    name: ClassVar[str] = "lower-deallocations"
     looks_for: ClassVar[frozenset[str]] = frozenset({NAME})
 
     def apply(self, module: Module) -> Module:
@@ -184,8 +179,7 @@ class _Lowering:
         for kept, result in zip(retained, op.results, strict=True):
             pairs = zip(freed, conditions, strict=True)
             owned = [
-                b.add("arith.andi", (c, self._same(b, m, kept)), [I1])[0]
-                for m, c in pairs
+                b.value("arith.andi", (c, self._same(b, m, kept)), I1) for m, c in pairs
             ]
             self.updated[result] = _any(b, owned)
         for memory, condition in zip(freed, conditions, strict=True):
@@ -199,7 +193,7 @@ class _Lowering:
         if first is second or first in self.made or second in self.made:
             return b.constant(int(first is second), I1)
         addresses = [
-            b.add("memref.extract_aligned_pointer_as_index", (v,), [INDEX])[0]
+            b.value("memref.extract_aligned_pointer_as_index", (v,), INDEX)
             for v in (first, second)
         ]
         equal = arith.compare("arith.cmpi", "eq", *addresses, location=b.location)
@@ -208,8 +202,8 @@ class _Lowering:
 
     def _free(self, b: Builder, memory: Value, condition: Value, same: Value) -> None:
         """Free memory under a condition, if no retained memory is the same."""
-        (other,) = b.add("arith.xori", (same, b.constant(1, I1)), [I1])
-        (frees,) = b.add("arith.andi", (condition, other), [I1])
+        other = b.value("arith.xori", (same, b.constant(1, I1)), I1)
+        frees = b.value("arith.andi", (condition, other), I1)
         freed = memref.dealloc(memory, location=b.location)
         b.operations.append(if_(frees, [freed], location=b.location))
 
@@ -217,12 +211,12 @@ class _Lowering:
 def _any(b: Builder, conditions: Sequence[Value]) -> Value:
     found = b.constant(0, I1)
     for condition in conditions:
-        (found,) = b.add("arith.ori", (found, condition), [I1])
+        found = b.value("arith.ori", (found, condition), I1)
     return found
 
 
 @dataclass(frozen=True, slots=True)
-class ExpandCopies(ModulePass):
+class ExpandCopies(ModulePass, name="expand-copies", looks_for="memref.copy"):
     """Write copies of more than the ``kept`` bytes of all caches as loops.
 
     >>> import gpucodegen as gcg
@@ -243,8 +237,6 @@ class ExpandCopies(ModulePass):
     }
     """
 
-    name: ClassVar[str] = "expand-copies"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"memref.copy"})
     kept: int = 1 << 22
 
     def apply(self, module: Module) -> Module:
@@ -271,7 +263,7 @@ class ExpandCopies(ModulePass):
 
 
 @dataclass(frozen=True, slots=True)
-class CopiesToLoops(ModulePass):
+class CopiesToLoops(ModulePass, name="copies-to-loops", looks_for="memref.copy"):
     """Write copies to or from a view or a buffer that a loop makes as loops.
 
     Like `memref.copy` itself, they leave overlapping buffers undefined.
@@ -290,9 +282,6 @@ class CopiesToLoops(ModulePass):
     >>> "memref.copy" in str(CopiesToLoops().apply(module))
     False
     """
-
-    name: ClassVar[str] = "copies-to-loops"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"memref.copy"})
 
     def apply(self, module: Module) -> Module:
         def function(op: Operation) -> list[Operation]:
@@ -325,7 +314,7 @@ def _nest(op: Operation) -> list[Operation]:
     ]
 
     def body(inner: Builder, ivs: Sequence[Value]) -> None:
-        (value,) = inner.add("memref.load", (source, *ivs), [element_type(source.type)])
+        value = inner.value("memref.load", (source, *ivs), element_type(source.type))
         inner.add("memref.store", (value, target, *ivs))
 
     known = [_extent(b, source, d) if n is None else n for d, n in enumerate(extents)]
@@ -335,7 +324,7 @@ def _nest(op: Operation) -> list[Operation]:
 
 def _extent(b: Builder, memref: Value, dimension: int) -> Value:
     at = b.constant(dimension, INDEX)
-    return b.add("memref.dim", (memref, at), [INDEX])[0]
+    return b.value("memref.dim", (memref, at), INDEX)
 
 
 _LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.while"})
@@ -359,14 +348,13 @@ def _line(b: Builder, buffer: Value) -> Value:
         return buffer
     count = prod(extent or 0 for extent in ty.shape)
     whole = ArrayAttr(tuple(IntegerAttr(d, I64) for d in range(ty.rank)))
-    (line,) = b.add(
+    return b.value(
         "memref.collapse_shape",
         (buffer,),
-        [replace(ty, shape=(count,))],
+        replace(ty, shape=(count,)),
         {"reassociation": ArrayAttr((whole,))},
         hint=buffer.name,
     )
-    return line
 
 
 def _copy(b: Builder, source: Value, target: Value, indices: list[Value]) -> None:

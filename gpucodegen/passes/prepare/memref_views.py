@@ -76,10 +76,9 @@ CHOOSING = frozenset({"affine", "arith", "scf"})
 
 
 @dataclass(frozen=True, slots=True)
-class RebaseViews(ModulePass):
+class RebaseViews(ModulePass, name="rebase-views"):
     """Offsets of reinterpretations become those of their operand's first element."""
 
-    name: ClassVar[str] = "rebase-views"
     looks_for: ClassVar[frozenset[str]] = frozenset({CAST})
 
     def apply(self, module: Module) -> Module:
@@ -133,11 +132,10 @@ def _less(b: Builder, offset: Mixed, skipped: int) -> Mixed:
 
 
 @dataclass(frozen=True, slots=True)
-class SlicesToViews(ModulePass):
+class SlicesToViews(
+    ModulePass, name="slices-to-views", looks_for="linalg.range linalg.slice"
+):
     """``linalg.slice`` becomes ``memref.subview``; indices drop their dimension."""
-
-    name: ClassVar[str] = "slices-to-views"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"linalg.range", "linalg.slice"})
 
     def apply(self, module: Module) -> Module:
         rewriter = _Rewriter()
@@ -210,9 +208,8 @@ class _Rewriter:
         if None not in known:
             first, last, by = (n or 0 for n in known)
             return -(-(last - first) // by) if by else 0
-        (difference,) = b.add("arith.subi", (high, low), [INDEX])
-        (extent,) = b.add("arith.ceildivsi", (difference, step), [INDEX])
-        return extent
+        difference = b.value("arith.subi", (high, low), INDEX)
+        return b.value("arith.ceildivsi", (difference, step), INDEX)
 
 
 def _subview(b: Builder, source: Value, parts: list[_Part], ty: MemRefType) -> Value:
@@ -221,7 +218,7 @@ def _subview(b: Builder, source: Value, parts: list[_Part], ty: MemRefType) -> V
         [part.size for part in parts],
         [part.stride for part in parts],
     )
-    (view,) = b.add("memref.subview", [source], [ty])
+    view = b.value("memref.subview", [source], ty)
     b.operations[-1] = with_columns(b.operations[-1], columns)
     return view
 
@@ -230,10 +227,9 @@ COLLAPSE, EXPAND = "memref.collapse_shape", "memref.expand_shape"
 
 
 @dataclass(frozen=True, slots=True)
-class ReshapesToCasts(ModulePass):
+class ReshapesToCasts(ModulePass, name="reshapes-to-casts"):
     """Reshapes of open extents or strides become casts that compute them."""
 
-    name: ClassVar[str] = "reshapes-to-casts"
     looks_for: ClassVar[frozenset[str]] = frozenset({COLLAPSE, EXPAND})
 
     def apply(self, module: Module) -> Module:
@@ -394,7 +390,7 @@ class _Reshape:
             return one
         if self.c.is_known(condition, holds=False) or one is other:
             return other
-        return self.c.b.add("arith.select", (condition, one, other), [INDEX])[0]
+        return self.c.b.value("arith.select", (condition, one, other), INDEX)
 
     def _check(self, number: int, one: Value, other: Value, bad: Value) -> Check:
         is_join = self.op.name == COLLAPSE

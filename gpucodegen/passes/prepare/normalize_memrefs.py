@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import field, replace
-from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine
@@ -45,11 +44,8 @@ from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class NormalizeMemrefs(ModulePass):
+class NormalizeMemrefs(ModulePass, name="normalize-memrefs", looks_for="!layout"):
     """Memrefs with layout maps become row-major; accesses apply the map."""
-
-    name: ClassVar[str] = "normalize-memrefs"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"!layout"})
 
     def apply(self, module: Module) -> Module:
         return module.with_operations(
@@ -128,9 +124,8 @@ class _Stored:
             return None
         rewrite = _REWRITES.get(op.name)
         if rewrite is None:
-            raise errors.UnsupportedOperation(
-                op.location,
-                operation=op.name,
+            raise errors.UnsupportedOperation.at(
+                op,
                 target=f"buffers of type {mentioned[0].type}",
                 advice="Copy the elements, or use a strided layout",
             )
@@ -228,13 +223,10 @@ _REWRITES: dict[str, Callable[[_Stored, Operation], list[Operation]]] = (
 
 
 @dataclass(frozen=True, slots=True)
-class NormalizeTransfers(ModulePass):
+class NormalizeTransfers(
+    ModulePass, name="normalize-transfers", looks_for="affine.dma_start affine.dma_wait"
+):
     """``affine.dma_start`` and ``affine.dma_wait`` become memref operations."""
-
-    name: ClassVar[str] = "normalize-transfers"
-    looks_for: ClassVar[frozenset[str]] = frozenset(
-        {"affine.dma_start", "affine.dma_wait"}
-    )
 
     def apply(self, module: Module) -> Module:
         (root,) = rewrite_bottom_up(module.operation, _normalized)

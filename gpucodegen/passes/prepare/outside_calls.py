@@ -9,7 +9,6 @@ unknown operations with only such operands stay.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.framework.registry import lookup
@@ -74,8 +73,7 @@ def outward(b: Builder, value: Value) -> Value:
         return box
     if ty == value.type:
         return value
-    (shown,) = b.add("bufferization.to_buffer", (value,), [ty], hint=value.name)
-    return shown
+    return b.value("bufferization.to_buffer", (value,), ty, hint=value.name)
 
 
 def inward(b: Builder, box: Value, value: Value) -> None:
@@ -97,7 +95,7 @@ def stored(b: Builder, vector: Value, box: Value) -> None:
         b.vector_store(vector, box, [0] * len(ty.shape))
         return
     position = {"static_position": DenseArrayAttr(I64, ())}
-    (number,) = b.add("vector.extract", (vector,), [ty.element], position)
+    number = b.value("vector.extract", (vector,), ty.element, position)
     b.store(number, box, [])
 
 
@@ -123,14 +121,13 @@ HANDLE = "gcg.handle"
 
 
 @dataclass(frozen=True, slots=True)
-class OutsideCalls(ModulePass):
+class OutsideCalls(ModulePass, name="outside-calls"):
     """Pass vectors and tensors to external operations through buffers.
 
     ``handled``: operations that functions of the caller run; another ``cf.assert``
     stays, for generated code runs it.
     """
 
-    name: ClassVar[str] = "outside-calls"
     handled: tuple[str, ...] = ()
 
     def apply(self, module: Module) -> Module:

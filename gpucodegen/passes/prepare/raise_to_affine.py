@@ -479,10 +479,9 @@ _INDICES: dict[str, Callable[[_Raiser, Operation], Index | None]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class RaiseToAffine(ModulePass):
+class RaiseToAffine(ModulePass, name="raise-to-affine"):
     """memref.load/store and scf.for to their affine forms where exact."""
 
-    name: ClassVar[str] = "raise-to-affine"
     looks_for: ClassVar[frozenset[str]] = frozenset(_RAISE)
 
     def apply(self, module: Module) -> Module:

@@ -55,10 +55,9 @@ ROUNDS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Specialize(ModulePass):
+class Specialize(ModulePass, name="specialize"):
     """Give the arguments of ``function`` the types in ``types``; None keeps one."""
 
-    name: ClassVar[str] = "specialize"
     function: str = ""
     types: tuple[Type | None, ...] = ()
 
@@ -400,10 +399,9 @@ _RANKS = frozenset({"memref.rank", "tensor.rank"})
 
 
 @dataclass(frozen=True, slots=True)
-class ForwardRanks(ModulePass):
+class ForwardRanks(ModulePass, name="forward-ranks"):
     """Fold ranked -> unranked -> ranked casts."""
 
-    name: ClassVar[str] = "forward-ranks"
     looks_for: ClassVar[frozenset[str]] = _CASTS
 
     def apply(self, module: Module) -> Module:
@@ -465,11 +463,8 @@ Key = tuple[str, tuple[Type | None, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class SpecializeRanks(ModulePass):
+class SpecializeRanks(ModulePass, name="specialize-ranks", looks_for="func.call"):
     """Copy functions for the ranks of the memrefs that they are called with."""
-
-    name: ClassVar[str] = "specialize-ranks"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"func.call"})
 
     def apply(self, module: Module) -> Module:
         specialiser = _Specialiser(dict(module.functions))

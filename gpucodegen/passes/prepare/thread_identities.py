@@ -36,7 +36,7 @@ class ThreadPlace:
         value = _REGISTERS[name](self, dimension)
         if op.result.type == INDEX:
             return value
-        return self.b.add("arith.index_cast", (value,), [op.result.type])[0]
+        return self.b.value("arith.index_cast", (value,), op.result.type)
 
     def number(self) -> Value:
         """The linear index of the thread in its block; extents of 1 are skipped."""
@@ -55,7 +55,7 @@ class ThreadPlace:
 
     def binary(self, name: str, left: Value, right: Value | int) -> Value:
         operands = (left, self.b.index(right))
-        return self.b.add(f"arith.{name}", operands, [INDEX])[0]
+        return self.b.value(f"arith.{name}", operands, INDEX)
 
     def _threads(self) -> list[tuple[Value, Value]]:
         return list(zip(self.positions[3:], self.sizes[3:], strict=True))

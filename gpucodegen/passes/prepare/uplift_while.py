@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
-from typing import ClassVar
 
 from gpucodegen.dialects import arith, scf
 from gpucodegen.dialects.builtin import Module
@@ -38,7 +37,7 @@ from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class UpliftWhile(ModulePass):
+class UpliftWhile(ModulePass, name="uplift-while", looks_for="scf.while"):
     """Counted ``scf.while`` loops become ``scf.for``.
 
     >>> import gpucodegen as gcg
@@ -60,9 +59,6 @@ class UpliftWhile(ModulePass):
     >>> [op.name for op in made if op.dialect == "scf"]
     ['scf.for']
     """
-
-    name: ClassVar[str] = "uplift-while"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"scf.while"})
 
     def apply(self, module: Module) -> Module:
         constants = {
@@ -247,14 +243,14 @@ def _forwards_all(loop: scf.While) -> bool:
 def _cast(b: Builder, value: Value, ty: Type) -> Value:
     if value.type == ty:
         return value
-    return b.add("arith.index_cast", (value,), [ty], hint=value.name)[0]
+    return b.value("arith.index_cast", (value,), ty, hint=value.name)
 
 
 def _shifted(b: Builder, value: Value, by: int) -> Value:
     if by == 0:
         return value
     shift = b.constant(by, value.type)
-    return b.add("arith.addi", (value, shift), [value.type], hint=value.name)[0]
+    return b.value("arith.addi", (value, shift), value.type, hint=value.name)
 
 
 def _last(b: Builder, init: Value, bound: Value, step: int) -> Value:
@@ -262,11 +258,11 @@ def _last(b: Builder, init: Value, bound: Value, step: int) -> Value:
 
     It is ``init`` if the bound is smaller.
     """
-    (end,) = b.add("arith.maxsi", (init, bound), [init.type], hint=init.name)
+    end = b.value("arith.maxsi", (init, bound), init.type, hint=init.name)
     if step == 1:
         return end
     by = b.constant(step, init.type)
-    (span,) = b.add("arith.subi", (end, init), [init.type])
-    (trips,) = b.add("arith.ceildivui", (span, by), [init.type])
-    (way,) = b.add("arith.muli", (trips, by), [init.type])
-    return b.add("arith.addi", (init, way), [init.type])[0]
+    span = b.value("arith.subi", (end, init), init.type)
+    trips = b.value("arith.ceildivui", (span, by), init.type)
+    way = b.value("arith.muli", (trips, by), init.type)
+    return b.value("arith.addi", (init, way), init.type)

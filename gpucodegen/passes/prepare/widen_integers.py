@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field, replace
-from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects.arith import bit_width, held, holds_odd
@@ -53,7 +52,7 @@ class WidenedInteger:
 
     def made(self, name: str, *operands: Value) -> Value:
         """An operation whose result has the type of its first operand."""
-        return self.b.add(f"arith.{name}", operands, [operands[0].type])[0]
+        return self.b.value(f"arith.{name}", operands, operands[0].type)
 
     def number(self, value: int, like: Value) -> Value:
         """A constant, broadcast to every element."""
@@ -149,7 +148,7 @@ def _resized(h: WidenedInteger) -> Sequence[Value]:
     old, new = (bit_width(element_type(t)) for t in (value.type, ty))
     if old != new:
         name = "arith.trunci" if new < old else h.op.name
-        (value,) = h.b.add(name, [value], [ty])
+        value = h.b.value(name, [value], ty)
     return [h.wrapped(value, h.after) if h.op.name == "arith.trunci" else value]
 
 
@@ -204,10 +203,8 @@ TYPED = ("value", "type", "initial_value", "function_type", "case_values")
 
 
 @dataclass(frozen=True, slots=True)
-class WidenIntegers(ModulePass):
+class WidenIntegers(ModulePass, name="widen-integers"):
     """Integers of odd widths up to 64 bits become integers of machine widths."""
-
-    name: ClassVar[str] = "widen-integers"
 
     def apply(self, module: Module) -> Module:
         if not any(map(_mentions, module.operation.walk())):
@@ -275,9 +272,8 @@ class _Widener:
             return self._by_rule(op)
         constant = op.name == "arith.constant"
         if odd and not constant and (op.dialect not in PASSING or op.name in REFUSED):
-            raise errors.UnsupportedOperation(
-                op.location,
-                operation=op.name,
+            raise errors.UnsupportedOperation.at(
+                op,
                 target=f"numbers of type {odd[0].type}",
                 advice="Extend them to 8, 16, 32 or 64 bits first",
             )

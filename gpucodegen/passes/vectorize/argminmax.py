@@ -283,7 +283,7 @@ class _ArgMinMaxLanes:
         if widened.mask is not None:
             (taken,) = b.add("arith.andi", (taken, widened.mask), bits, hint="taken")
         step = b.index(compact(at - self.row.first), "step")
-        (number,) = b.add("arith.index_cast", (step,), [self._places], hint="step")
+        number = b.value("arith.index_cast", (step,), self._places, hint="step")
         here = b.broadcast(number, self._vector(number), "step")
         return (
             _selected(b, taken, known[loop.value], best),
@@ -296,8 +296,8 @@ class _ArgMinMaxLanes:
         is_same = self._compare(b, self.loop.rule.same, other[0], one[0])
         order = "ult" if self.loop.rule.is_first else "sgt"
         is_nearer = _compare_integers(b, order, other[1], one[1])
-        (tie,) = b.add("arith.andi", (is_same, is_nearer), [is_same.type], hint="tie")
-        (taken,) = b.add("arith.ori", (is_better, tie), [tie.type], hint="taken")
+        tie = b.value("arith.andi", (is_same, is_nearer), is_same.type, hint="tie")
+        taken = b.value("arith.ori", (is_better, tie), tie.type, hint="taken")
         pairs = zip(other, one, strict=True)
         best, places = (_selected(b, taken, new, old) for new, old in pairs)
         return best, places
@@ -312,10 +312,10 @@ class _ArgMinMaxLanes:
         place = self._place(b, lanes)
         zero = b.constant(0, self._places)
         found = _compare_integers(b, "sge", place, zero)
-        (inside,) = b.add("arith.maxsi", (place, zero), [self._places], hint="place")
-        (trip,) = b.add("arith.index_cast", (inside,), [INDEX], hint="place")
+        inside = b.value("arith.maxsi", (place, zero), self._places, hint="place")
+        trip = b.value("arith.index_cast", (inside,), INDEX, hint="place")
         first = b.index(self.row.first)
-        (at,) = b.add("arith.addi", (first, trip), [INDEX], hint="place")
+        at = b.value("arith.addi", (first, trip), INDEX, hint="place")
         loop = self.loop
         known = {loop.body.iv: at}
         for op in loop.sources:
@@ -340,11 +340,11 @@ class _ArgMinMaxLanes:
         )
         zero = b.constant(0, places.type)
         is_taken = _compare_integers(b, "sge", places, zero)
-        (is_one,) = b.add("arith.andi", (is_best, is_taken), [is_best.type], hint="one")
+        is_one = b.value("arith.andi", (is_best, is_taken), is_best.type, hint="one")
         steps = VectorType((self.row.lanes,), INDEX)
-        (counted,) = b.add("vector.step", (), [steps], hint="lane")
-        (lane,) = b.add("arith.index_cast", (counted,), [places.type], hint="lane")
-        (trips,) = b.add("arith.addi", (places, lane), [places.type], hint="trip")
+        counted = b.value("vector.step", (), steps, hint="lane")
+        lane = b.value("arith.index_cast", (counted,), places.type, hint="lane")
+        trips = b.value("arith.addi", (places, lane), places.type, hint="trip")
         none = b.constant(-1, places.type)
         chosen = _selected(b, is_one, trips, none)
         kind = "minui" if rule.is_first else "maxsi"
@@ -367,7 +367,7 @@ def _paired(values: Sequence[Value]) -> list[BestLanes]:
 
 def _selected(b: Builder, condition: Value, new: Value, old: Value) -> Value:
     operands = (condition, new, old)
-    return b.add("arith.select", operands, [old.type], hint=old.name)[0]
+    return b.value("arith.select", operands, old.type, hint=old.name)
 
 
 def _compare_integers(b: Builder, predicate: str, one: Value, other: Value) -> Value:

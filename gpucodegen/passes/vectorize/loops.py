@@ -233,8 +233,7 @@ class Widened:
 
     def _broadcast(self, scalar: Value) -> Value:
         ty, hint = self._type(scalar), scalar.name
-        (vector,) = self.b.add("vector.broadcast", (scalar,), [ty], hint=hint)
-        return vector
+        return self.b.value("vector.broadcast", (scalar,), ty, hint=hint)
 
     def _positions(self, op: Operation) -> Value:
         """``affine.apply`` of the variable: a start and equal steps."""
@@ -245,13 +244,12 @@ class Widened:
 
     def _counting(self, first: Index, step: int, hint: str) -> Value:
         ty = VectorType((self.lanes,), INDEX)
-        (lanes,) = self.b.add("vector.step", (), [ty], hint="lane")
+        lanes = self.b.value("vector.step", (), ty, hint="lane")
         if step != 1:
             factor = self._broadcast(self.b.constant(step, INDEX))
-            (lanes,) = self.b.add("arith.muli", (lanes, factor), [ty], hint="lane")
+            lanes = self.b.value("arith.muli", (lanes, factor), ty, hint="lane")
         start = self._broadcast(self.b.index(first))
-        (positions,) = self.b.add("arith.addi", (start, lanes), [ty], hint=hint)
-        return positions
+        return self.b.value("arith.addi", (start, lanes), ty, hint=hint)
 
     def placed(self, index: Index) -> Index:
         """An index at the first of the iterations."""

@@ -202,9 +202,7 @@ class _ReductionLanes:
         if widened.mask is None:
             return made
         return [
-            b.add("arith.select", (widened.mask, new, old), [old.type], hint=old.name)[
-                0
-            ]
+            b.value("arith.select", (widened.mask, new, old), old.type, hint=old.name)
             for new, old in zip(made, totals, strict=True)
         ]
 
@@ -225,8 +223,7 @@ class _ReductionLanes:
 def _combined(b: Builder, accumulation: Accumulation, x: Value, y: Value) -> Value:
     kind = accumulation.kind
     attributes = {"fastmath": REASSOCIABLE} if kind.is_ordered else None
-    (value,) = b.add(kind.name, (x, y), [x.type], attributes, hint=x.name)
-    return value
+    return b.value(kind.name, (x, y), x.type, attributes, hint=x.name)
 
 
 def _lanes_combined(

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field, replace
-from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.ir.operation import Operation, Region
@@ -60,7 +59,7 @@ FUNCTIONS = frozenset({"func.func", "gpu.func"})
 
 
 @dataclass(frozen=True, slots=True)
-class Vectorize(ModulePass):
+class Vectorize(ModulePass, name="vectorize"):
     """Run loops on vectors of ``vector_bits``, in ``registers`` of them.
 
     ``threads`` share parallel loops.  ``cache``: bytes of the second level of a core.
@@ -93,7 +92,6 @@ class Vectorize(ModulePass):
     }
     """
 
-    name: ClassVar[str] = "vectorize"
     vector_bits: int = 256
     registers: int = 16
     threads: int = 2

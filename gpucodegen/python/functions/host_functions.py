@@ -60,7 +60,7 @@ def _handle(
 def _made(c: Context, memory: Any, dtype: Any) -> View:
     """The array that a routine returned."""
     extents = [
-        Scalar(int, c.b.add("memref.dim", (memory, c.b.constant(d, INDEX)), [INDEX])[0])
+        Scalar(int, c.b.value("memref.dim", (memory, c.b.constant(d, INDEX)), INDEX))
         for d in range(len(memory.type.shape))
     ]
     return View(memory, dtype, tuple(extents), frozenset([memory]))

@@ -307,7 +307,7 @@ def _math_only(name: str) -> Rule:
         if not isinstance(value, Scalar):
             raise c.wrong(node, f"`{name}`", [value], "Use it in a loop")
         number = convert(c.b, real_number(c, node, value, float), float).ssa(c.b)
-        return Scalar(float, c.b.add(name, (number,), [number.type])[0])
+        return Scalar(float, c.b.value(name, (number,), number.type))
 
     return rule
 

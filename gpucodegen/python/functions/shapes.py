@@ -157,7 +157,7 @@ def of_shape(b: OperationList, view: View, extents: Extents) -> View:
         steps = tuple(s.constant if s.value is None else None for s in strides)
         layout = StridedLayoutAttr(steps, None)
     ty = MemRefType(shape, element(view.dtype), layout)
-    (made,) = b.add("memref.reinterpret_cast", [memory], [ty], hint=view.memory.name)
+    made = b.value("memref.reinterpret_cast", [memory], ty, hint=view.memory.name)
     mixed = [[part.mixed() for part in column] for column in columns]
     b.operations[-1] = with_columns(b.operations[-1], mixed)
     return replace(view, memory=made, extents=extents, gapless=True, cut=None)

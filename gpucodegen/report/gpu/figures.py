@@ -11,9 +11,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from math import ceil, prod
-from typing import Any
 
 from gpucodegen.ptx.control_flow import Loop
 from gpucodegen.ptx.entries import Instruction
@@ -21,7 +20,7 @@ from gpucodegen.ptx.execution.cost import WRITES
 from gpucodegen.ptx.execution.counters import Counters
 from gpucodegen.records import dataclass
 from gpucodegen.report.gpu.emulated_counters import MeasuredLaunch
-from gpucodegen.report.gpu.model import Figures, FunctionReport, KernelReport, LoopFacts
+from gpucodegen.report.gpu.model import Figures, KernelReport, LoopFacts
 from gpucodegen.sass.listing import ARITHMETIC
 from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import Work
@@ -239,17 +238,9 @@ class Counted:
 
 FULL_TILE = 64
 """Multiply-adds of a thread for each k, in a tile of 8 x 8 elements."""
-LESS_IS_BETTER = frozenset(
-    ("wavefronts", "unmerged", "registers", "spills", "barriers", "launches", "kernels")
-)
-FROM_TOOLS = frozenset(
-    ("arithmetic", "narrowest", "registers", "spills", "resident", "in_flight")
-)
-"""Figures that need the assembler and the disassembler, or are better with them."""
 
 
 def figures_of(kernel: KernelReport, device: GpuDevice) -> Figures:
-    """The figures of a kernel on a device."""
     launch, machine, limits = kernel.launch, kernel.machine_accesses, kernel.limits
     blocks = prod(launch.grid)
     waves = ceil(blocks / device.processors)
@@ -273,20 +264,6 @@ def figures_of(kernel: KernelReport, device: GpuDevice) -> Figures:
         None if library is None else library[0],
         limits.share_of_peak if is_copy else None,
     )
-
-
-def function_figures(function: FunctionReport) -> dict[str, Any]:
-    """The figures of the largest kernel, plus numbers of kernels and of launches.
-
-    The largest kernel executes the most instructions.
-    """
-    kernels = function.kernels
-    main = max(kernels, key=lambda k: k.execution.instructions * k.launch.launches)
-    return {
-        **({} if main.figures is None else asdict(main.figures)),
-        "kernels": len({kernel.name for kernel in kernels}),
-        "launches": sum(kernel.launch.launches for kernel in kernels),
-    }
 
 
 def _arithmetic(kernel: KernelReport) -> float | None:

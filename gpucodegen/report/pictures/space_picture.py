@@ -106,7 +106,6 @@ class _Canvas:
 
 
 def space_picture(plane: Plane, tiles: Tiles | None, title: str) -> Element:
-    """The picture of a plane."""
     canvas = _Canvas(plane, tiles)
     parts = {
         "axes": _axes(canvas),

@@ -89,7 +89,6 @@ def element(tag: str, cls: str = "", **attributes: float | str) -> Element:
 
 
 def group(cls: str, elements: Iterable[Element]) -> Element:
-    """Elements in one group."""
     made = element("g", cls)
     made.extend(elements)
     return made

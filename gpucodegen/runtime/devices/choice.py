@@ -60,7 +60,6 @@ def serving(arrays: Mapping[int, Any], required: str = "") -> Device:
 
 
 def device_of(array: Any) -> Device:
-    """The device of an array."""
     if isinstance(array, EmulatedArray):
         return array.device
     from gpucodegen.runtime.devices import cupy_device

@@ -111,7 +111,6 @@ def as_object(entry: str, module: Any, code: bytes, **symbols: str) -> bytes:
 
 
 def _undefined(module: Any) -> Iterable[str]:
-    """The undefined symbols of a module."""
     for symbol in (*module.functions, *module.global_variables):
         if symbol.is_declaration and not symbol.name.startswith("llvm."):
             yield symbol.name

@@ -112,7 +112,6 @@ class Folder:
             pass
 
     def entries(self) -> list[os.DirEntry[str]]:
-        """The entries of the folder."""
         place = self.path if self.descriptor is None else self.descriptor
         with os.scandir(place) as found:
             return list(found)

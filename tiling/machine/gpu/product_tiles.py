@@ -129,6 +129,11 @@ STAGED = 4
 CANDIDATES: tuple[SharedTiles, ...] = (
     SharedTiles(16, 16, 8, 2, 2),
     SharedTiles(16, 64, 16, 4, 4),
+    SharedTiles(8, 256, 8, 8, 4),
+    SharedTiles(8, 512, 8, 8, 8),
+    SharedTiles(16, 128, 8, 8, 4),
+    SharedTiles(16, 256, 8, 8, 8),
+    SharedTiles(32, 128, 8, 8, 8),
     SharedTiles(32, 32, 16, 2, 4),
     SharedTiles(32, 64, 16, 4, 4),
     SharedTiles(64, 32, 16, 4, 4),

@@ -43,8 +43,6 @@ NATIVE, SWAPPED = 2, 24
 """Clocks per shared-memory wavefront of updates by one instruction, and by
 compare-and-swap; assumed.
 """
-BANKS = 32
-"""Words of 4 bytes that shared memory serves at once."""
 COPIES = 1, 2, 4, 8, 16, 32
 THREADS = 256, 512, 1024
 GROUPS = 1, 2, 4

@@ -184,17 +184,6 @@ class TimeTiles:
         return prod(map(ceil_div, self.core, self.chunk))
 
 
-def tiles_of(
-    problem: TimeProblem, steps: int, core: Sequence[int], chunk: Sequence[int]
-) -> TimeTiles | None:
-    """Tiles whose core has at least these cells, or None if nothing but halo is left.
-
-    >>> tiles_of(jacobi_1d(), 4, (254,), (1,)).tile
-    (240,)
-    """
-    return _tiles_around(problem.rim, problem.halo(steps), steps, core, chunk)
-
-
 def _tiles_around(
     rim: tuple[Sides, ...],
     around: tuple[Sides, ...],
@@ -202,7 +191,10 @@ def _tiles_around(
     core: Sequence[int],
     chunk: Sequence[int],
 ) -> TimeTiles | None:
-    """`tiles_of`; ``around``: the cells that a tile needs for these steps."""
+    """Tiles whose core has at least these cells, or None if nothing but halo is left.
+
+    ``around``: the cells that a tile needs for these steps.
+    """
     halo = list(around)
     whole = tuple(ceil_div(e, c) * c for e, c in zip(core, chunk, strict=True))
     box = [e + r.below + r.above for e, r in zip(whole, rim, strict=True)]

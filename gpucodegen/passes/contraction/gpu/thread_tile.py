@@ -129,10 +129,10 @@ class QuadTile:
 def _cuts(count: int, most: int) -> list[int]:
     """Start positions of stretches of at most ``most`` terms (or one), and the end.
 
-    >>> _cuts(8, 7), _cuts(8, 8), _cuts(3, 0)
-    ([0, 4, 8], [0, 8], [0, 1, 2, 3])
+    >>> _cuts(8, 7), _cuts(8, 8), _cuts(3, 0), _cuts(0, 8)
+    ([0, 4, 8], [0, 8], [0, 1, 2, 3], [0, 0])
     """
-    parts = -(-count // max(1, most))
+    parts = max(1, -(-count // max(1, most)))
     return [count * n // parts for n in range(parts + 1)]
 
 

@@ -75,7 +75,7 @@ def _chosen(
         return end.operands
     wanted = scalar(b, first, number.type)
     predicate = {"predicate": IntegerAttr(0, I64)}
-    (is_it,) = b.add("arith.cmpi", (number, wanted), [I1], predicate)
+    is_it = b.value("arith.cmpi", (number, wanted), I1, predicate)
     inner = Builder(b.location)
     values = _chosen(inner, op, number, blocks, first + 1)
     inner.add("scf.yield", values)
@@ -258,7 +258,7 @@ def _unknown(op: Operation) -> Exception:
 
 
 @dataclass(frozen=True, slots=True)
-class StablehloToLinalg(ModulePass):
+class StablehloToLinalg(ModulePass, name="stablehlo-to-linalg"):
     """Convert StableHLO to linalg, tensor, arith, math and scf.
 
     >>> import gpucodegen as gcg
@@ -276,7 +276,6 @@ class StablehloToLinalg(ModulePass):
     ``on_cpu``: sorts merge, and factorizations of small matrices are loops.
     """
 
-    name: ClassVar[str] = "stablehlo-to-linalg"
     looks_for: ClassVar[frozenset[str]] = frozenset(_DIALECTS)
     on_cpu: bool = False
 

@@ -65,7 +65,7 @@ def cast(b: Builder, x: Value, element: Type) -> Value:
         return x
     signs = all(isinstance(element_type(t), IntegerType) for t in (x.type, ty))
     name = "builtin.unrealized_conversion_cast" if signs else "arith.bitcast"
-    return b.add(name, (x,), [ty])[0]
+    return b.value(name, (x,), ty)
 
 
 def ordered(b: Builder, x: Value) -> Value:
@@ -90,10 +90,10 @@ def bitcast(b: Builder, op: Operation) -> Sequence[Value]:
     wide, narrow = IntegerType(max(widths)), IntegerType(min(widths))
 
     def part(inner: Builder, elements: Sequence[Value]) -> Sequence[Value]:
-        (place,) = inner.add("arith.index_cast", (position(inner, rank - 1),), [wide])
-        (by,) = inner.add("arith.muli", (place, scalar(inner, widths[1], wide)), [wide])
+        place = inner.value("arith.index_cast", (position(inner, rank - 1),), wide)
+        by = inner.value("arith.muli", (place, scalar(inner, widths[1], wide)), wide)
         bits = bits_of(inner, elements[0]).value
-        (shifted,) = inner.add("arith.shrui", (bits, by), [wide])
+        shifted = inner.value("arith.shrui", (bits, by), wide)
         return [cast(inner, converted(inner, shifted, narrow), new)]
 
     def whole(inner: Builder, _: Sequence[Value]) -> Sequence[Value]:
@@ -102,7 +102,7 @@ def bitcast(b: Builder, op: Operation) -> Sequence[Value]:
         for n in range(widths[1] // widths[0]):
             one = extract(inner, x, [*at, scalar(inner, n, INDEX)])
             bits = bits_of(inner, one).value
-            (bits,) = inner.add("arith.extui", (bits,), [wide])
+            bits = inner.value("arith.extui", (bits,), wide)
             total = total | (Expression(inner, bits) << n * widths[0])
         return [cast(inner, total.value, new)]
 
@@ -183,7 +183,7 @@ def chlo_rule(b: Builder, op: Operation) -> Sequence[Value]:
 
 
 def _binary(b: Builder, name: str, x: Value, y: Value) -> Value:
-    return b.add(name, (x, y), [x.type])[0]
+    return b.value(name, (x, y), x.type)
 
 
 def _negate(b: Builder, op: Operation) -> Sequence[Value]:
@@ -205,8 +205,8 @@ def _logistic(b: Builder, op: Operation) -> Sequence[Value]:
     """``1 / (1 + exp(-x))``."""
     (x,) = op.operands
     one = splat(b, 1, x.type)
-    (negative,) = b.add("arith.negf", (x,), [x.type])
-    (power,) = b.add("math.exp", (negative,), [x.type])
+    negative = b.value("arith.negf", (x,), x.type)
+    power = b.value("math.exp", (negative,), x.type)
     return [_binary(b, "arith.divf", one, _binary(b, "arith.addf", one, power))]
 
 

@@ -102,9 +102,7 @@ def compared(b: Builder, predicate: str, x: Value, y: Value) -> Value:
     names = CMPF_PREDICATES if is_float else CMPI_PREDICATES
     attributes = {"predicate": IntegerAttr(names.index(predicate), I64)}
     result = with_element(x.type, I1)
-    return b.add(f"arith.cmp{'f' if is_float else 'i'}", (x, y), [result], attributes)[
-        0
-    ]
+    return b.value(f"arith.cmp{'f' if is_float else 'i'}", (x, y), result, attributes)
 
 
 def convert(b: Builder, op: Operation) -> Sequence[Value]:
@@ -129,17 +127,17 @@ def converted(b: Builder, value: Value, ty: Type) -> Value:
     if name is None:  # types differ in sign, or are two formats of one width
         if isinstance(source, FloatType):
             wide = with_element(value.type, FloatType("f32"))
-            (value,) = b.add("arith.extf", (value,), [wide])
+            value = b.value("arith.extf", (value,), wide)
             name = "arith.truncf"
         else:
-            return b.add("builtin.unrealized_conversion_cast", (value,), [ty])[0]
-    return b.add(name, (value,), [ty])[0]
+            return b.value("builtin.unrealized_conversion_cast", (value,), ty)
+    return b.value(name, (value,), ty)
 
 
 def applied(b: Builder, name: str, operands: Sequence[Value], ty: Type) -> Value:
     """An operation on all elements; complex ones apply to scalars only."""
     if not name.startswith("complex.") or not isinstance(ty, TensorType):
-        return b.add(name, operands, [ty])[0]
+        return b.value(name, operands, ty)
 
     def body(inner: Builder, elements: Sequence[Value]) -> Sequence[Value]:
         return inner.add(name, elements[:-1], [ty.element])
@@ -171,7 +169,7 @@ def _real(b: Builder, value: Value, source: ComplexType, ty: Type) -> Value:
     parts = [
         converted(b, applied(b, f"complex.{name}", (value,), own), ty) for name in names
     ]
-    return parts[0] if len(parts) == 1 else b.add("arith.ori", parts, [ty])[0]
+    return parts[0] if len(parts) == 1 else b.value("arith.ori", parts, ty)
 
 
 def _cast(source: Type, target: Type) -> str | None:

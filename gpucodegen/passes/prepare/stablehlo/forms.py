@@ -70,16 +70,16 @@ def tensor(extents: Sequence[int], element: Type) -> TensorType:
 
 
 def empty(b: Builder, ty: Type) -> Value:
-    return b.add("tensor.empty", (), [ty])[0]
+    return b.value("tensor.empty", (), ty)
 
 
 def extract(b: Builder, value: Value, at: Sequence[Value] = ()) -> Value:
-    return b.add("tensor.extract", (value, *at), [element_type(value.type)])[0]
+    return b.value("tensor.extract", (value, *at), element_type(value.type))
 
 
 def scalar(b: Builder, value: float, ty: Type) -> Value:
     attribute = number(float(value) if isinstance(ty, FloatType) else int(value), ty)
-    return b.add("arith.constant", (), [ty], {"value": attribute}, hint="c")[0]
+    return b.value("arith.constant", (), ty, {"value": attribute}, hint="c")
 
 
 def splat(b: Builder, value: float, ty: Type) -> Value:
@@ -88,7 +88,7 @@ def splat(b: Builder, value: float, ty: Type) -> Value:
         return scalar(b, value, ty)
     kept = float(value) if isinstance(ty.element, FloatType) else int(value)
     attribute = DenseElementsAttr((kept,), ty, ty.element)
-    return b.add("arith.constant", (), [ty], {"value": attribute}, hint="c")[0]
+    return b.value("arith.constant", (), ty, {"value": attribute}, hint="c")
 
 
 def filled(b: Builder, value: Value, ty: Type) -> Value:
@@ -98,11 +98,11 @@ def filled(b: Builder, value: Value, ty: Type) -> Value:
     memory = empty(b, ty)
     segments = segment_sizes([[value], [memory]])
     attributes: dict[str, Attribute] = {OPERAND_SEGMENTS: segments}
-    return b.add("linalg.fill", (value, memory), [ty], attributes)[0]
+    return b.value("linalg.fill", (value, memory), ty, attributes)
 
 
 def position(b: Builder, loop: int) -> Value:
-    return b.add("linalg.index", (), [INDEX], {"dim": IntegerAttr(loop, I64)})[0]
+    return b.value("linalg.index", (), INDEX, {"dim": IntegerAttr(loop, I64)})
 
 
 def dims(indices: Sequence[int]) -> list[AffineExpr]:
@@ -177,7 +177,7 @@ def with_elements(
     b: Builder, values: Sequence[Value], tensors: Sequence[Value], at: Sequence[Value]
 ) -> list[Value]:
     return [
-        b.add("tensor.insert", (v, t, *at), [t.type])[0]
+        b.value("tensor.insert", (v, t, *at), t.type)
         for v, t in zip(values, tensors, strict=True)
     ]
 
@@ -205,7 +205,7 @@ def selected(
     """The first scalars where all conditions hold, else the second ones."""
     condition = _all_of(b, conditions)
     return [
-        b.add("arith.select", (condition, x, y), [x.type])[0]
+        b.value("arith.select", (condition, x, y), x.type)
         for x, y in zip(xs, ys, strict=True)
     ]
 
@@ -213,7 +213,7 @@ def selected(
 def _all_of(b: Builder, conditions: Sequence[Value]) -> Value:
     condition, *others = conditions
     for other in others:
-        (condition,) = b.add("arith.andi", (condition, other), [I1])
+        condition = b.value("arith.andi", (condition, other), I1)
     return condition
 
 
@@ -221,7 +221,7 @@ def chosen(b: Builder, condition: Value, x: Value, y: Value) -> Value:
     """``arith.select``; a condition of rank 0 counts for all elements."""
     if shape(condition) != shape(x):
         condition = extract(b, condition)
-    return b.add("arith.select", (condition, x, y), [x.type])[0]
+    return b.value("arith.select", (condition, x, y), x.type)
 
 
 Accepts = Callable[[Attribute], bool]

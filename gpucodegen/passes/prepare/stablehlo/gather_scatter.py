@@ -49,15 +49,15 @@ from gpucodegen.records import dataclass
 def place_of(b: Builder, value: Value) -> Value:
     is_unsigned = kind_of(value.type) == UNSIGNED
     name = "arith.index_castui" if is_unsigned else "arith.index_cast"
-    return b.add(name, (value,), [INDEX])[0]
+    return b.value(name, (value,), INDEX)
 
 
 def _place(b: Builder, value: Value, last: int) -> Value:
     """A number as an index from 0 to ``last``: StableHLO moves slices inside."""
     place = place_of(b, value)
     zero, most = scalar(b, 0, INDEX), scalar(b, last, INDEX)
-    (raised,) = b.add("arith.maxsi", (place, zero), [INDEX])
-    return b.add("arith.minsi", (raised, most), [INDEX])[0]
+    raised = b.value("arith.maxsi", (place, zero), INDEX)
+    return b.value("arith.minsi", (raised, most), INDEX)
 
 
 def _slice_starts(
@@ -137,7 +137,7 @@ def gather(b: Builder, op: Operation) -> Sequence[Value]:
             if d in offset_of:
                 offset = position(inner, offset_of[d])
                 if place is not None and sizes[d] > 1:
-                    (place,) = inner.add("arith.addi", (place, offset), [INDEX])
+                    place = inner.value("arith.addi", (place, offset), INDEX)
                 elif place is None:
                     place = offset
             at.append(scalar(inner, 0, INDEX) if place is None else place)
@@ -224,7 +224,7 @@ def scatter(b: Builder, op: Operation) -> Sequence[Value]:
                     if place is None:
                         place = offset
                     else:
-                        (place,) = b.add("arith.addi", (place, offset), [INDEX])
+                        place = b.value("arith.addi", (place, offset), INDEX)
                         fits += (
                             _inside_conditions(b, place, n)
                             if sizes[window[d]] > 1
@@ -365,7 +365,7 @@ def _number(b: Builder, at: Sequence[Value], extents: Sequence[int]) -> Expressi
     total = Expression(b, scalar(b, 0, INDEX))
     for place, extent in zip(at, extents, strict=True):
         total = total * extent + Expression(b, place)
-    return Expression(b, b.add("arith.index_cast", (total.value,), [I64])[0])
+    return Expression(b, b.value("arith.index_cast", (total.value,), I64))
 
 
 SELECT_AND_SCATTER_RULES: dict[str, Rule] = {

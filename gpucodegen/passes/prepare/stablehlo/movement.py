@@ -45,7 +45,7 @@ def iota(b: Builder, op: Operation) -> Sequence[Value]:
 
     def body(inner: Builder, elements: Sequence[Value]) -> Sequence[Value]:
         here = position(inner, dimension)
-        (whole,) = inner.add("arith.index_cast", (here,), [I64])
+        whole = inner.value("arith.index_cast", (here,), I64)
         return [converted(inner, whole, elements[-1].type)]
 
     return [mapped(b, [], [], op.result.type, body)]
@@ -104,7 +104,7 @@ def part_of(
             place = position(inner, d)
             if step != 1:
                 factor = scalar(inner, step, INDEX)
-                (place,) = inner.add("arith.muli", (place, factor), [INDEX])
+                place = inner.value("arith.muli", (place, factor), INDEX)
             offset = start if isinstance(start, Value) else scalar(inner, start, INDEX)
             at += inner.add("arith.addi", (place, offset), [INDEX])
         return [extract(inner, x, at)]
@@ -229,7 +229,7 @@ def _regrouped(
     if word == "expand":
         attributes["static_output_shape"] = DenseArrayAttr(I64, tuple(wanted))
     ty = tensor(wanted, element_type(x.type))
-    return b.add(f"tensor.{word}_shape", (x,), [ty], attributes)[0]
+    return b.value(f"tensor.{word}_shape", (x,), ty, attributes)
 
 
 # -- pads ------------------------------------------------------------------------------
@@ -280,7 +280,7 @@ def _with_room(
         "operandSegmentSizes": segment_counts(1, 0, 0),
     }
     region = single_block(inner.operations, indices)
-    return b.add("tensor.pad", (x,), [ty], attributes, [region])[0]
+    return b.value("tensor.pad", (x,), ty, attributes, [region])
 
 
 def _spread_out(
@@ -319,14 +319,14 @@ def extracted(
     """``tensor.extract_slice``, which is no copy."""
     attributes = _places(starts, sizes, steps, 1)
     ty = tensor(sizes, element_type(x.type))
-    return b.add("tensor.extract_slice", (x,), [ty], attributes)[0]
+    return b.value("tensor.extract_slice", (x,), ty, attributes)
 
 
 def inserted(
     b: Builder, part: Value, whole: Value, starts: Sequence[int], steps: Sequence[int]
 ) -> Value:
     attributes = _places(starts, shape(part), steps, 2)
-    return b.add("tensor.insert_slice", (part, whole), [whole.type], attributes)[0]
+    return b.value("tensor.insert_slice", (part, whole), whole.type, attributes)
 
 
 def _places(

@@ -61,7 +61,7 @@ def multiply_add(b: Builder, elements: Sequence[Value]) -> Sequence[Value]:
     x, y, total = elements[0], elements[1], elements[-1]
     kind = kind_of(total.type)
     x, y = (converted(b, value, total.type) for value in (x, y))
-    (product,) = b.add(TABLE["multiply"][kind], (x, y), [total.type])
+    product = b.value(TABLE["multiply"][kind], (x, y), total.type)
     return b.add(TABLE["add"][kind], (total, product), [total.type])
 
 
@@ -522,7 +522,7 @@ def _scan(
             made = inlined(combined, op, op.body, pairs)
             i.operations += _reassociable(combined.operations)
             new = [
-                i.add("tensor.insert", (value, array, *where), [array.type])[0]
+                i.value("tensor.insert", (value, array, *where), array.type)
                 for value, array in zip(made, held, strict=True)
             ]
             return [*made, *new]

@@ -126,7 +126,7 @@ def _cholesky(b: Builder, op: Operation, options: Options) -> Sequence[Value]:
             info, x = carried
             square = rest(b, x, j, j)
             info = _noted(b, info, (square > 0).equals(0), j)
-            (made,) = b.add("math.sqrt", (square.value,), [square.type])
+            made = b.value("math.sqrt", (square.value,), square.type)
             held = with_elements(b, [made], [x], place(j, j))
 
             def below(b: Builder, i: Value, held: Sequence[Value]) -> Sequence[Value]:
@@ -173,7 +173,7 @@ def _lu(b: Builder, op: Operation, options: Options) -> Sequence[Value]:
             _, found = b.carried_loop(below, rows, first, larger)
             pivot = clamped(Expression(b, found), rows).value
             from_one = (Expression(b, pivot) + 1).value
-            (number,) = b.add("arith.index_cast", (from_one,), [pivot_element])
+            number = b.value("arith.index_cast", (from_one,), pivot_element)
             (pivots,) = with_elements(b, [number], [pivots], [*outer, k])
 
             def exchange(b: Builder, j: Value, held: Sequence[Value]) -> list[Value]:
@@ -222,7 +222,7 @@ def _with_info(
     b: Builder, info: Value, tensors: Sequence[Value], at: Sequence[Value]
 ) -> list[Value]:
     values = [
-        b.add("arith.index_cast", (info,), [element_type(v.type)])[0] for v in tensors
+        b.value("arith.index_cast", (info,), element_type(v.type)) for v in tensors
     ]
     return with_elements(b, values, tensors, at)
 

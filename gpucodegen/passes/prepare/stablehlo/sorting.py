@@ -147,7 +147,7 @@ def _selected(
 
 def _positions(b: Builder, extents: Sequence[int], d: int, element: Type) -> Value:
     def here(inner: Builder, _: Sequence[Value]) -> Sequence[Value]:
-        (place,) = inner.add("arith.index_cast", (position(inner, d),), [I64])
+        place = inner.value("arith.index_cast", (position(inner, d),), I64)
         return [converted(inner, place, element)]
 
     return mapped(b, [], [], tensor(extents, element), here)
@@ -169,7 +169,7 @@ def _stable(less: Less) -> Less:
 
 
 def _either(b: Builder, condition: Expression, pair: Sequence[Value]) -> Value:
-    return b.add("arith.select", (condition.value, *pair), [pair[0].type])[0]
+    return b.value("arith.select", (condition.value, *pair), pair[0].type)
 
 
 def by_network(
@@ -225,13 +225,13 @@ def _exchanged(
         return generic(b, [], outputs, own, [PARALLEL] * rank, body)
 
     def outer(b: Builder, a: Value, held: Sequence[Value]) -> Sequence[Value]:
-        (p,) = b.add("arith.shrui", (half, a), [INDEX])
+        p = b.value("arith.shrui", (half, a), INDEX)
         zero = scalar(b, 0, INDEX)
         held = stage(b, p, zero, p, held)
 
         def inner(b: Builder, c: Value, held: Sequence[Value]) -> Sequence[Value]:
-            (q,) = b.add("arith.shrui", (half, c), [INDEX])
-            (d,) = b.add("arith.subi", (q, p), [INDEX])
+            q = b.value("arith.shrui", (half, c), INDEX)
+            d = b.value("arith.subi", (q, p), INDEX)
             return stage(b, p, p, d, held)
 
         return b.carried_loop(0, Index.of(a), held, inner)

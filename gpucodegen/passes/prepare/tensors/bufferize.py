@@ -8,7 +8,6 @@ that do not leave the function are deallocated.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects.builtin import Module, symbol_name
@@ -86,14 +85,12 @@ RULES: Mapping[str, Rule] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Bufferize(ModulePass):
+class Bufferize(ModulePass, name="bufferize", looks_for="!tensor"):
     """Functions on tensors become functions on memrefs.
 
     ``report``: a remark for every copy with its reason.
     """
 
-    name: ClassVar[str] = "bufferize"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"!tensor"})
     report: bool = False
 
     def apply(self, module: Module) -> Module:
@@ -139,10 +136,9 @@ def _function(op: Operation, globals_: Globals, *, report: bool) -> Operation:
 
 
 def _remark(copied: Copied) -> errors.TensorCopied:
-    return errors.TensorCopied(
-        copied.op.location,
+    return errors.TensorCopied.at(
+        copied.op,
         notes=copied.notes,
-        operation=copied.op.name,
         tensor=f"'%{copied.tensor.name}'",
         reason=copied.reason,
     )

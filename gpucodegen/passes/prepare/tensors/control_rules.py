@@ -108,7 +108,7 @@ def _cast(b: Builder, memref: Value, value: Value) -> Value:
     ty = buffer_type(value.type)
     if memref.type == ty:
         return memref
-    return b.add("memref.cast", (memref,), [ty], hint=value.name)[0]
+    return b.value("memref.cast", (memref,), ty, hint=value.name)
 
 
 # -- memrefs ---------------------------------------------------------------------------

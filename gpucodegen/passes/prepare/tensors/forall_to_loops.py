@@ -14,7 +14,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import ClassVar
 
 from gpucodegen.dialects.arith import permits
 from gpucodegen.dialects.builtin import Module
@@ -127,7 +126,9 @@ def _nest(
 
 
 @dataclass(frozen=True, slots=True)
-class ForallToLoops(ModulePass):
+class ForallToLoops(
+    ModulePass, name="forall-to-loops", looks_for="scf.forall scf.parallel"
+):
     """``scf.parallel``, and ``scf.forall`` without shared outputs, become ``scf.for``.
 
     >>> import gpucodegen as gcg
@@ -141,9 +142,6 @@ class ForallToLoops(ModulePass):
     >>> "scf.for " in str(ForallToLoops().apply(module))
     True
     """
-
-    name: ClassVar[str] = "forall-to-loops"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"scf.forall", "scf.parallel"})
 
     def apply(self, module: Module) -> Module:
         (root,) = rewrite_bottom_up(module.operation, _loops)

@@ -192,8 +192,7 @@ class Globals:
     def shown(self, b: Builder, value: DenseElementsAttr, ty: MemRefType) -> Value:
         """The buffer of a new constant."""
         name = SymbolRefAttr((self.add(value, ty),))
-        (buffer,) = b.add("memref.get_global", (), [ty], {"name": name})
-        return buffer
+        return b.value("memref.get_global", (), ty, {"name": name})
 
 
 def scalar_constant(b: Builder, value: object, ty: Type) -> Value:
@@ -243,7 +242,7 @@ def shape_of(ty: Type) -> Shape:
 def part_of(b: Builder, buffer: Buffer, part: Part, shape: Shape) -> Buffer:
     """A slice of a buffer, without the dimensions of extent 1 that ``shape`` lacks."""
     ty = part_type(buffer.value.type, part, shape)
-    (view,) = b.add("memref.subview", [buffer.value], [ty], hint=buffer.value.name)
+    view = b.value("memref.subview", [buffer.value], ty, hint=buffer.value.name)
     columns = (part.offsets, part.sizes, part.strides)
     b.operations[-1] = with_columns(b.operations[-1], columns)
     return Buffer(view, buffer.storage, (*buffer.steps, part))
@@ -276,7 +275,7 @@ def extent(b: Builder, memref: Value, dimension: int) -> Value:
     if known is not None:
         return b.index(Index.of(known))
     position = b.index(Index.of(dimension))
-    return b.add("memref.dim", (memref, position), [position.type], hint="n")[0]
+    return b.value("memref.dim", (memref, position), position.type, hint="n")
 
 
 def dimensions(b: Builder, value: Value) -> list[Mixed]:

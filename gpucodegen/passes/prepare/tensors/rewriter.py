@@ -273,7 +273,7 @@ class Rewriter:
     ) -> Buffer:
         """A fresh buffer of given dynamic sizes."""
         attributes = {"operandSegmentSizes": segment_counts(len(sizes), 0)}
-        (value,) = b.add("memref.alloc", sizes, [ty], attributes, hint=hint)
+        value = b.value("memref.alloc", sizes, ty, attributes, hint=hint)
         buffer = Buffer(value, Storage(writable=True, owned=True))
         self.frames[-1].buffers.append(buffer)
         return buffer
@@ -295,7 +295,7 @@ class Rewriter:
         if tensor in self.ranked:
             copy = self.copied(b, self.ranked[tensor])
             ty = source.value.type
-            (view,) = b.add("memref.cast", (copy.value,), [ty], hint=tensor.name)
+            view = b.value("memref.cast", (copy.value,), ty, hint=tensor.name)
             return replace(copy, value=view)
         copy = self.allocate_like(b, source, tensor.name)
         if tensor not in self.conflicts.undefined:
@@ -339,7 +339,7 @@ class Rewriter:
             buffer = self.copied(b, tensor)
         if buffer.value.type == ty:
             return buffer.value
-        return b.add("memref.cast", (buffer.value,), [ty], hint=tensor.name)[0]
+        return b.value("memref.cast", (buffer.value,), ty, hint=tensor.name)
 
     def writable(self, b: Builder, write: Write, *, contents: bool = True) -> Buffer:
         """The place for the new value of a tensor: its own, or a copy of it."""
@@ -365,6 +365,4 @@ def mentions_tensors(op: Operation) -> bool:
 
 def refusal(op: Operation, advice: str = "Write it on memrefs") -> errors.Error:
     """The error for an operation on tensors without a rule."""
-    return errors.UnsupportedOperation(
-        op.location, operation=op.name, target="buffers", advice=advice
-    )
+    return errors.UnsupportedOperation.at(op, target="buffers", advice=advice)

@@ -55,7 +55,7 @@ Flow = tuple[Value, Sequence[Value]]
 
 
 @dataclass(frozen=True, slots=True)
-class ScalarizeTensors(ModulePass):
+class ScalarizeTensors(ModulePass, name="scalarize-tensors"):
     """Counters, conditions and indices of rank 0 become scalars.
 
     >>> import gpucodegen as gcg
@@ -73,7 +73,6 @@ class ScalarizeTensors(ModulePass):
     ['i32', 'i32', 'index']
     """
 
-    name: ClassVar[str] = "scalarize-tensors"
     looks_for: ClassVar[frozenset[str]] = frozenset({_EXTRACT})
 
     def apply(self, module: Module) -> Module:
@@ -310,7 +309,7 @@ class _Rewriter:
             if argument in self.scalars:
                 b.location = argument.location
                 ty = element_type(argument.type)
-                self.values[argument] = b.add(_EXTRACT, (argument,), [ty])[0]
+                self.values[argument] = b.value(_EXTRACT, (argument,), ty)
         return block.with_operations([*b.operations, *self._all(block.operations)])
 
     def _all(self, operations: Sequence[Operation]) -> list[Operation]:

@@ -144,9 +144,7 @@ def gather(r: Rewriter, b: Builder, op: Operation) -> None:
         del given
         ivs = positions(inner, len(shape_of(buffer.type)))
         indices = _indices(inner, places, dims, rank, ivs)
-        return inner.add(
-            "memref.load", (source, *indices), [element_type(source.type)]
-        )[0]
+        return inner.value("memref.load", (source, *indices), element_type(source.type))
 
     elementwise(b, (), buffer, body)
 
@@ -178,7 +176,7 @@ def scatter(r: Rewriter, b: Builder, op: Operation) -> None:
     def body(inner: Builder, ivs: Sequence[Value]) -> None:
         indices = _indices(inner, places, dims, rank, ivs)
         element = element_type(source.type)
-        (value,) = inner.add("memref.load", (source, *ivs), [element])
+        value = inner.value("memref.load", (source, *ivs), element)
         inner.add("memref.store", (value, into.value, *indices))
 
     loops(b, dimensions(b, source), body)
@@ -209,10 +207,10 @@ def _loader(b: Builder, places: Value, at: Sequence[Value]) -> Callable[[int], V
 
     def load(number: int) -> Value:
         which = b.constant(number, INDEX)
-        (value,) = b.add("memref.load", (places, *at, which), [element])
+        value = b.value("memref.load", (places, *at, which), element)
         if isinstance(element, IndexType):
             return value
-        return b.add("arith.index_cast", (value,), [INDEX])[0]
+        return b.value("arith.index_cast", (value,), INDEX)
 
     return load
 
@@ -248,7 +246,7 @@ def _put_inside(
 
     def body(inner: Builder, ivs: Sequence[Value]) -> None:
         element = element_type(source.type)
-        (value,) = inner.add("memref.load", (source, *ivs), [element])
+        value = inner.value("memref.load", (source, *ivs), element)
         places = [
             inner.index(Index.of(iv) + low) for iv, low in zip(ivs, before, strict=True)
         ]
@@ -276,7 +274,7 @@ def added(b: Builder, one: Mixed, other: Mixed) -> Mixed:
     if other == 0 or one == 0:
         return one if other == 0 else other
     first, second = b.index(one), b.index(other)
-    return b.add("arith.addi", (first, second), [INDEX], hint="n")[0]
+    return b.value("arith.addi", (first, second), INDEX, hint="n")
 
 
 def _sized(r: Rewriter, b: Builder, op: Operation, sizes: Sequence[Mixed]) -> Buffer:
@@ -321,7 +319,7 @@ def cast(r: Rewriter, b: Builder, op: Operation) -> None:
         kept = replace(ty, shape=shape_of(made))
     else:
         kept = MemRefType(shape_of(made), ty.element, memory_space=ty.memory_space)
-    (view,) = b.add("memref.cast", (source.value,), [kept], hint=op.result.name)
+    view = b.value("memref.cast", (source.value,), kept, hint=op.result.name)
     follow(r, op, Buffer(view, source.storage, source.steps))
 
 
@@ -393,7 +391,7 @@ def _reshaped(
 ) -> None:
     name = op.name.replace("tensor.", "memref.")
     operands: tuple[Value, ...] = (source.value, *op.operands[1:])
-    (view,) = b.add(name, operands, [ty], op.attributes, hint=op.result.name)
+    view = b.value(name, operands, ty, op.attributes, hint=op.result.name)
     step: Step = (name, str(op.attributes.get("reassociation")), ty.shape)
     follow(r, op, Buffer(view, source.storage, (*source.steps, step)))
 
@@ -414,7 +412,7 @@ def reshape(r: Rewriter, b: Builder, op: Operation) -> None:
     steps: list[Mixed] = [1]
     for size in reversed(sizes[1:]):
         steps.insert(0, _times(b, steps[0], size))
-    (view,) = b.add("memref.reinterpret_cast", (source.value,), [ty])
+    view = b.value("memref.reinterpret_cast", (source.value,), ty)
     b.operations[-1] = with_columns(b.operations[-1], ([0], sizes, steps[: ty.rank]))
     step: Step = (op.name, op)
     follow(r, op, Buffer(view, source.storage, (*source.steps, step)))
@@ -429,7 +427,7 @@ def bitcast(r: Rewriter, b: Builder, op: Operation) -> None:
     buffer = r.allocate(b, MemRefType(held.shape, element), sizes, op.result.name)
 
     def body(inner: Builder, given: Sequence[Value]) -> Value:
-        return inner.add("arith.bitcast", given, [element])[0]
+        return inner.value("arith.bitcast", given, element)
 
     elementwise(b, (source.value,), buffer.value, body)
     r.bind(op.result, buffer)
@@ -444,15 +442,13 @@ def _sizes(r: Rewriter, b: Builder, op: Operation, shape: Shape) -> list[Mixed]:
             sizes.append(known)
             continue
         at = b.constant(d, INDEX)
-        (size,) = b.add("memref.load", (given, at), [element_type(given.type)])
+        size = b.value("memref.load", (given, at), element_type(given.type))
         is_index = size.type == INDEX
-        sizes.append(
-            size if is_index else b.add("arith.index_cast", (size,), [INDEX])[0]
-        )
+        sizes.append(size if is_index else b.value("arith.index_cast", (size,), INDEX))
     return sizes
 
 
 def _times(b: Builder, one: Mixed, other: Mixed) -> Mixed:
     if isinstance(one, int) and isinstance(other, int):
         return one * other
-    return b.add("arith.muli", (b.index(one), b.index(other)), [INDEX])[0]
+    return b.value("arith.muli", (b.index(one), b.index(other)), INDEX)

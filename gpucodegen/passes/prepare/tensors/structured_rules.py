@@ -36,9 +36,7 @@ from gpucodegen.passes.prepare.tensors.placement import (
 from gpucodegen.passes.prepare.tensors.rewriter import (
     Rewriter,
     Rule,
-    mentions_tensors,
     origin,
-    refusal,
 )
 
 Place = tuple[Value, Part | None]
@@ -206,9 +204,7 @@ def transferred(b: Builder, source: Value, output: Value) -> None:
 def positions(b: Builder, rank: int) -> list[Value]:
     """``linalg.index`` of every loop."""
     return [
-        b.add("linalg.index", (), [INDEX], {"dim": IntegerAttr(d, I64)}, hint=f"i{d}")[
-            0
-        ]
+        b.value("linalg.index", (), INDEX, {"dim": IntegerAttr(d, I64)}, hint=f"i{d}")
         for d in range(rank)
     ]
 
@@ -228,14 +224,6 @@ def generated(r: Rewriter, b: Builder, op: Operation, output: Value) -> None:
         return mapping.get(value, value)
 
     elementwise(b, (), output, body)
-
-
-def yielded(r: Rewriter, b: Builder, op: Operation) -> None:
-    """The end of a body on scalars."""
-    if mentions_tensors(op):
-        raise refusal(op)
-    del r
-    b.operations.append(op)
 
 
 def made(r: Rewriter, b: Builder, op: Operation, sizes: int = 0) -> Buffer:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field
-from typing import ClassVar
 
 from gpucodegen.dialects.builtin import Module
 from gpucodegen.dialects.framework.declare import with_element
@@ -162,7 +161,7 @@ _ZERO_POINTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class TosaToLinalg(ModulePass):
+class TosaToLinalg(ModulePass, name="tosa-to-linalg", looks_for="tosa"):
     """Convert TOSA to linalg, tensor, arith, math and scf.
 
     >>> import gpucodegen as gcg
@@ -176,9 +175,6 @@ class TosaToLinalg(ModulePass):
     >>> [op.name for op in made if op.dialect == "linalg"]
     ['linalg.fill', 'linalg.generic', 'linalg.generic']
     """
-
-    name: ClassVar[str] = "tosa-to-linalg"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"tosa"})
 
     def apply(self, module: Module) -> Module:
         """Rewrite all operations; those without a rule are refused by name."""

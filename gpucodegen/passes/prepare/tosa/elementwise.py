@@ -165,7 +165,7 @@ def _wide(b: Builder, value: Value, *, unsigned: bool = False) -> Expression:
     if unsigned and isinstance(element, IntegerType):
         bare = IntegerType(element.width, "u")
         cast = "builtin.unrealized_conversion_cast"
-        (value,) = b.add(cast, (value,), [with_element(value.type, bare)])
+        value = b.value(cast, (value,), with_element(value.type, bare))
     return Expression(b, converted(b, value, with_element(value.type, I64)))
 
 
@@ -314,7 +314,7 @@ def _table(b: Builder, op: Operation) -> Sequence[Value]:
     narrow = element.width == 8
 
     def entry(inner: Builder, place: Expression) -> Expression:
-        (at,) = inner.add("arith.index_cast", (place.value,), [INDEX])
+        at = inner.value("arith.index_cast", (place.value,), INDEX)
         return _wide(inner, extract(inner, table, [at]))
 
     def body(inner: Builder, elements: Sequence[Value]) -> Sequence[Value]:

@@ -111,7 +111,7 @@ def _gather(b: Builder, op: Operation) -> Sequence[Value]:
     values, indices = op.operands
 
     def body(inner: Builder, elements: Sequence[Value]) -> Sequence[Value]:
-        (row,) = inner.add("arith.index_cast", elements[:1], [INDEX])
+        row = inner.value("arith.index_cast", elements[:1], INDEX)
         return [extract(inner, values, (position(inner, 0), row, position(inner, 2)))]
 
     return [mapped(b, [indices], [[Dim(0), Dim(1)]], op.result.type, body)]
@@ -193,14 +193,14 @@ def _argmax(b: Builder, op: Operation) -> Sequence[Value]:
 
     def body(inner: Builder, elements: Sequence[Value]) -> Sequence[Value]:
         value, largest, at = elements
-        (here,) = inner.add("arith.index_cast", (position(inner, axis),), [I64])
+        here = inner.value("arith.index_cast", (position(inner, axis),), I64)
         here = converted(inner, here, place)
         larger = computed(inner, "compare", (value, largest), I1, dict(direction))
         if is_float and not ignores:
             is_nan, had_nan = (compared(inner, "uno", v, v) for v in (value, largest))
             first = compared(inner, "ugt", is_nan, had_nan)
-            (larger,) = inner.add("arith.ori", (larger, first), [I1])
-        (kept,) = inner.add("arith.select", (larger, value, largest), [element])
+            larger = inner.value("arith.ori", (larger, first), I1)
+        kept = inner.value("arith.select", (larger, value, largest), element)
         return [kept, *inner.add("arith.select", (larger, here, at), [place])]
 
     return generic(b, [x], starts, [whole, rest, rest], kinds, body)[1:]

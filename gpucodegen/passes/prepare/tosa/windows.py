@@ -117,7 +117,7 @@ def _named(
         stored = values[:1] if len(set(values)) == 1 else values
         attributes[ours] = DenseElementsAttr(stored, TensorType((count,), I64), I64)
     attributes[OPERAND_SEGMENTS] = segment_sizes([inputs, [output]])
-    return b.add(f"linalg.{name}", operands, [ty], attributes)[0]
+    return b.value(f"linalg.{name}", operands, ty, attributes)
 
 
 def _with_room(b: Builder, op: Operation, x: Value, value: float) -> Value:
@@ -274,7 +274,7 @@ def _resize(b: Builder, op: Operation) -> Sequence[Value]:
             return [at(y, x_).value]
         weights = list[tuple[Expression, Expression]]()
         for part, n in ((down, scale[0]), (across, scale[2])):
-            (whole,) = inner.add("arith.index_cast", (part.value,), [I64])
+            whole = inner.value("arith.index_cast", (part.value,), I64)
             far = Expression(inner, converted(inner, whole, element))
             far = far / n if is_float else far
             weights.append(((1 if is_float else n) - far, far))
@@ -298,7 +298,7 @@ def _scatter(b: Builder, op: Operation) -> Sequence[Value]:
     ) -> Sequence[Value]:
         batch, which, channel = at
         found = extract(inner, indices, [batch, which])
-        (row,) = inner.add("arith.index_cast", (found,), [INDEX])
+        row = inner.value("arith.index_cast", (found,), INDEX)
         new = extract(inner, given, at)
         place = (batch, row, channel)
         return inner.add("tensor.insert", (new, held[0], *place), [held[0].type])

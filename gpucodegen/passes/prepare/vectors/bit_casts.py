@@ -42,9 +42,9 @@ def bitcast(v: Boxes, b: Builder, op: Operation) -> None:
         whole = v.read(inner, source, (*rows, Index.of(column) // ratio))
         number = inner.index(Index.of(column) % ratio * narrow)
         bits = _cast(inner, whole, given)
-        (places,) = inner.add("arith.index_cast", (number,), [given])
-        (low,) = inner.add("arith.shrui", (bits, places), [given])
-        (kept,) = inner.add("arith.trunci", (low,), [made])
+        places = inner.value("arith.index_cast", (number,), given)
+        low = inner.value("arith.shrui", (bits, places), given)
+        kept = inner.value("arith.trunci", (low,), made)
         return _cast(inner, kept, types[1])
 
     def whole(inner: Builder, at: Place) -> Value:
@@ -53,17 +53,17 @@ def bitcast(v: Boxes, b: Builder, op: Operation) -> None:
         for k in range(ratio):
             read = v.read(inner, source, (*rows, Index.of(column) * ratio + k))
             bits = _cast(inner, read, given)
-            (wider,) = inner.add("arith.extui", (bits,), [made])
+            wider = inner.value("arith.extui", (bits,), made)
             places = inner.constant(k * narrow, made)
-            (moved,) = inner.add("arith.shli", (wider, places), [made])
-            (total,) = inner.add("arith.ori", (total, moved), [made])
+            moved = inner.value("arith.shli", (wider, places), made)
+            total = inner.value("arith.ori", (total, moved), made)
         return _cast(inner, total, types[1])
 
     v.filled(b, op.result, part if given.width == wide else whole)
 
 
 def _cast(b: Builder, value: Value, ty: Type) -> Value:
-    return value if value.type == ty else b.add("arith.bitcast", (value,), [ty])[0]
+    return value if value.type == ty else b.value("arith.bitcast", (value,), ty)
 
 
 BIT_CAST_HANDLERS: dict[str, Handler] = {"vector.bitcast": bitcast}

@@ -115,8 +115,7 @@ class Boxes:
             return value
         if value in self.splats:
             stated = {"value": self.splats[value]}
-            (number,) = b.add("arith.constant", (), [element_type(value.type)], stated)
-            return number
+            return b.value("arith.constant", (), element_type(value.type), stated)
         return load(b, self.boxes[value], at)
 
     def filled(self, b: Builder, value: Value, element: Element) -> None:
@@ -168,7 +167,7 @@ def nest(
 
 def load(b: Builder, buffer: Value, at: Place) -> Value:
     ty = element_type(buffer.type)
-    return b.add("memref.load", (buffer, *_indices(b, at)), [ty], hint="x")[0]
+    return b.value("memref.load", (buffer, *_indices(b, at)), ty, hint="x")
 
 
 def store(b: Builder, value: Value, buffer: Value, at: Place) -> None:
@@ -183,7 +182,7 @@ def plus(b: Builder, base: Value, offset: IndexLike) -> Value:
     """The sum of two indices, the first of which may be a constant."""
     if isinstance(offset, int) and not offset:
         return base
-    return b.add("arith.addi", (base, b.index(offset)), [INDEX])[0]
+    return b.value("arith.addi", (base, b.index(offset)), INDEX)
 
 
 # -- conditions ------------------------------------------------------------------------
@@ -196,7 +195,7 @@ def both(b: Builder, conditions: Sequence[Value]) -> Value | None:
         if found is None:
             found = condition
         else:
-            (found,) = b.add("arith.andi", (found, condition), [I1])
+            found = b.value("arith.andi", (found, condition), I1)
     return found
 
 
@@ -243,14 +242,12 @@ def when(
 def compare(b: Builder, predicate: int, one: Value, other: Value) -> Value:
     """``arith.cmpi`` by the number of its predicate."""
     stated = {"predicate": IntegerAttr(predicate, I64)}
-    return b.add("arith.cmpi", (one, other), [I1], stated)[0]
+    return b.value("arith.cmpi", (one, other), I1, stated)
 
 
 def refusal(op: Operation, advice: str) -> errors.CompileError:
     """The error for an operation that has no form as loops."""
-    return errors.UnsupportedOperation(
-        op.location, operation=op.name, target="vectors", advice=advice
-    )
+    return errors.UnsupportedOperation.at(op, target="vectors", advice=advice)
 
 
 def _numbers(values: Sequence[Value]) -> tuple[Value, ...]:

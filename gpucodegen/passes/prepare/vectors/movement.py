@@ -55,7 +55,7 @@ def constant(v: Boxes, b: Builder, op: Operation) -> None:
     box = v.made(b, op.result)
     for place, given in zip(_places(shape_of(op.result)), value.values, strict=True):
         stated = {"value": number(given, ty)}  # type: ignore[arg-type]
-        (element,) = b.add("arith.constant", (), [ty], stated)
+        element = b.value("arith.constant", (), ty, stated)
         store(b, element, box, place)
 
 
@@ -246,9 +246,7 @@ def step(v: Boxes, b: Builder, op: Operation) -> None:
 
     def element(inner: Builder, at: Place) -> Value:
         ty, index = element_type(op.result.type), inner.index(at[0])
-        return (
-            index if ty == INDEX else inner.add("arith.index_cast", (index,), [ty])[0]
-        )
+        return index if ty == INDEX else inner.value("arith.index_cast", (index,), ty)
 
     v.filled(b, op.result, element)
 
@@ -462,7 +460,7 @@ def _gathered(v: Boxes, op: Operation) -> Callable[[Builder, Place], list[IndexL
     def place(b: Builder, at: Place) -> list[IndexLike]:
         moved = v.read(b, positions, at)
         if moved.type != INDEX:
-            (moved,) = b.add("arith.index_cast", (moved,), [INDEX])
+            moved = b.value("arith.index_cast", (moved,), INDEX)
         return [*bases[:-1], plus(b, bases[-1], moved)]
 
     return place

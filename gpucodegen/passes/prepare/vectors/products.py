@@ -41,13 +41,13 @@ def _combiner(op: Operation, ty: Type) -> Combiner:
 def _combined(b: Builder, op: Operation, one: Value, other: Value) -> Value:
     """Two numbers combined by the operation's kind."""
     name = _combiner(op, one.type).name
-    return b.add(name, (one, other), [one.type])[0]
+    return b.value(name, (one, other), one.type)
 
 
 def _product(b: Builder, one: Value, other: Value) -> Value:
     times = of_kind("mul", one.type)
     assert times is not None
-    return b.add(times.name, (one, other), [one.type])[0]
+    return b.value(times.name, (one, other), one.type)
 
 
 def fma(v: Boxes, b: Builder, op: Operation) -> None:
@@ -55,7 +55,7 @@ def fma(v: Boxes, b: Builder, op: Operation) -> None:
 
     def element(inner: Builder, at: Place) -> Value:
         operands = [v.read(inner, value, at) for value in op.operands]
-        return inner.add("math.fma", operands, [operands[0].type])[0]
+        return inner.value("math.fma", operands, operands[0].type)
 
     v.filled(b, op.result, element)
 
@@ -134,7 +134,7 @@ def _extended(b: Builder, value: Value, ty: Type) -> Value:
     if value.type == ty:
         return value
     name = "arith.extf" if isinstance(ty, FloatType) else "arith.extsi"
-    return b.add(name, (value,), [ty])[0]
+    return b.value(name, (value,), ty)
 
 
 def reduction(v: Boxes, b: Builder, op: Operation) -> None:
@@ -158,7 +158,7 @@ def _selected(v: Boxes, b: Builder, source: Value, at: Place, neutral: Value) ->
     if v.mask is None:
         return element
     selected = v.read(b, v.mask, at)
-    return b.add("arith.select", (selected, element, neutral), [element.type])[0]
+    return b.value("arith.select", (selected, element, neutral), element.type)
 
 
 def multi_reduction(v: Boxes, b: Builder, op: Operation) -> None:
@@ -241,7 +241,7 @@ def masked(v: Boxes, b: Builder, op: Operation) -> None:
 def _either(v: Boxes, vectors: Sequence[Value], b: Builder, at: Place) -> Value:
     """A lane of the second vector where the mask is set, else of the third."""
     lanes = [v.read(b, vector, at) for vector in vectors]
-    return b.add("arith.select", lanes, [lanes[1].type])[0]
+    return b.value("arith.select", lanes, lanes[1].type)
 
 
 PRODUCT_HANDLERS: dict[str, Handler] = {

@@ -9,7 +9,6 @@ left in it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import ClassVar
 
 from gpucodegen.dialects import vector
 from gpucodegen.dialects.builtin import Module
@@ -214,7 +213,7 @@ def _carries(op: Operation) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class VectorsToMemory(ModulePass):
+class VectorsToMemory(ModulePass, name="vectors-to-memory", looks_for="!vector vector"):
     """Lower vectors to buffers where that is needed.
 
     >>> import gpucodegen as gcg
@@ -225,9 +224,6 @@ class VectorsToMemory(ModulePass):
     >>> print(made.body.arguments[0].type)
     memref<4xf32>
     """
-
-    name: ClassVar[str] = "vectors-to-memory"
-    looks_for: ClassVar[frozenset[str]] = frozenset({"!vector", "vector"})
 
     def apply(self, module: Module) -> Module:
         functions = [op for op in module.operations if _is_defined(op)]

@@ -1,0 +1,103 @@
+"""Horizontal fusion: kernels of independent operations run in one launch.
+
+    launch A (n blocks);  launch B (m blocks)
+        =>  launch (2 x max(n, m) blocks): block (0, b), b < n, is block b of A,
+            block (1, b), b < m, is block b of B
+
+Blocks of one launch run in any order and at the same time, so no kernel may depend on
+another one:
+
+    { x -> y in dependences : x, y of different kernels } = {}.
+
+Neighbouring blocks are of different kernels: where these store parts of the same lines,
+such as the phases of a transposed convolution, the lines are joined in the L2 cache.
+All kernels have one shape of blocks and the same arrays in shared memory, which stand
+in front of the branches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gpucodegen.dialects.gpu import dimension_of
+from gpucodegen.ir.operation import Operation, Value, clone
+from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.indexing import Index
+from gpucodegen.passes.outlining.gpu_launch import KernelBody, thread_index
+from gpucodegen.records import dataclass
+from gpucodegen.tiling.machine.gpu.devices import GRID
+from gpucodegen.tiling.machine.gpu.product_tiles import SharedTiles, WarpTiles
+
+MOST = 4
+"""Kernels of a launch: the race proof enumerates a block of each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Joinable:
+    """The kernels of contractions in one launch, and the plan of all."""
+
+    bodies: tuple[KernelBody, ...]
+    plan: SharedTiles | WarpTiles
+
+
+def in_one_launch(bodies: Sequence[KernelBody]) -> KernelBody | None:
+    """The kernel of all bodies, one for each x; None where their blocks differ.
+
+    The blocks that each body has along x lie along y.
+    """
+    first, *others = bodies
+    if len(bodies) > MOST:
+        return None
+    counts = [body.grid[0].constant for body in bodies]
+    known = [count for count in counts if count is not None]
+    is_short = len(known) == len(bodies) and max(known) <= GRID[1]
+    if not is_short or any(body.grid[1].constant != 1 for body in bodies):
+        return None
+    if not all(_is_alike(first, other) for other in others):
+        return None
+    b = Builder(first.operations[0].location)
+    kernel = Index.of(thread_index(b, "block_id", "x", "kernel"))
+    number = thread_index(b, "block_id", "y", "bx")
+    shared = [clone(op) for op in _arrays(first)]
+    b.operations += shared
+    for n, (body, count) in enumerate(zip(bodies, known, strict=True)):
+        exists = [Index.of(count - 1) - number] if count < max(known) else []
+        b.guard(
+            [kernel - n, kernel * -1 + n, *exists],
+            lambda i, body=body: i.operations.extend(_moved(body, number, shared)),
+        )
+    grid = Index.of(len(bodies)), Index.of(max(known)), first.grid[2]
+    resident = [body.resident for body in bodies if body.resident is not None]
+    return KernelBody(
+        tuple(b.operations), grid, first.block, min(resident, default=None)
+    )
+
+
+def _is_alike(one: KernelBody, other: KernelBody) -> bool:
+    """Whether blocks have one shape, grids one extent along z, and shared memory."""
+    types = [[op.result.type for op in _arrays(body)] for body in (one, other)]
+    return (
+        one.block == other.block
+        and one.grid[2] == other.grid[2]
+        and types[0] == types[1]
+    )
+
+
+def _arrays(body: KernelBody) -> list[Operation]:
+    return [op for op in body.operations if op.name == "memref.alloca"]
+
+
+def _moved(
+    body: KernelBody, number: Value, shared: Sequence[Operation]
+) -> list[Operation]:
+    """A body for the block of a number, with arrays that are allocated outside."""
+    arrays = _arrays(body)
+    pairs = zip(arrays, shared, strict=True)
+    values = {old.result: new.result for old, new in pairs}
+    made: list[Operation] = []
+    for op in body.operations:
+        if op.name == "gpu.block_id" and dimension_of(op) == "x":
+            values[op.result] = number
+        elif op not in arrays:
+            made.append(clone(op, values))
+    return made

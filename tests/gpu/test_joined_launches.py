@@ -1,0 +1,74 @@
+"""Phases of a transposed convolution: strided stores, several in one launch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gpucodegen as gcg
+from gpucodegen import kernels as gk
+
+
+def transposed(x: np.ndarray, w: np.ndarray, stride: int) -> np.ndarray:
+    """Filters (c, f, taps) and images (n, c, width), in f64."""
+    width = (x.shape[2] - 1) * stride + w.shape[2]
+    made = np.zeros((x.shape[0], w.shape[1], width))
+    for tap in range(w.shape[2]):
+        end = tap + (x.shape[2] - 1) * stride + 1
+        made[:, :, tap:end:stride] += np.einsum("ncx,cf->nfx", x, w[:, :, tap])
+    return made
+
+
+@pytest.mark.cases("stride", [2, 3, 5])
+@pytest.mark.cases("target", ["sim", "cpu"])
+def test_phases(target: str, stride: int):
+    rng = np.random.default_rng(stride)
+    for _ in range(3):
+        n, c, f, width, taps = rng.integers(1, [3, 9, 20, 70, 8])
+        x = rng.standard_normal((n, c, width)).astype("f4")
+        w = rng.standard_normal((c, f, taps)).astype("f4")
+        found = gk.conv_transpose1d(x, w, strides=stride, layout="NCW", target=target)
+        right = transposed(x.astype("f8"), w.astype("f8"), stride)
+        assert np.allclose(found, right, atol=1e-4)
+
+
+TEXT = """
+func.func @f(%a: memref<32x64xf32>, %b: memref<64x96xf32>, %c: memref<64x96xf32>,
+             %out: memref<32x{extent}xf32>) {{
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<32x96xf32>
+  linalg.fill ins(%zero : f32) outs(%s : memref<32x96xf32>)
+  linalg.matmul ins(%a, %b : memref<32x64xf32>, memref<64x96xf32>)
+    outs(%s : memref<32x96xf32>)
+  affine.for %i = 0 to 32 {{ affine.for %j = 0 to 96 {{
+    %v = affine.load %s[%i, %j] : memref<32x96xf32>
+    affine.store %v, %out[%i, %j * 2] : memref<32x{extent}xf32>
+  }} }}
+  %t = memref.alloc() : memref<32x96xf32>
+  linalg.fill ins(%zero : f32) outs(%t : memref<32x96xf32>)
+  linalg.matmul ins(%a, %c : memref<32x64xf32>, memref<64x96xf32>)
+    outs(%t : memref<32x96xf32>)
+  affine.for %i = 0 to 32 {{ affine.for %j = 0 to 96 {{
+    %v = affine.load %t[%i, %j] : memref<32x96xf32>
+    affine.store %v, %out[%i, %j * 2 + {first}] : memref<32x{extent}xf32>
+  }} }}
+  return
+}}
+"""
+
+
+@pytest.mark.cases("first, launches", [(1, 1), (2, 2)])
+def test_only_independent_products_share_a_launch(first: int, launches: int):
+    rng = np.random.default_rng(first)
+    a, b, c = (
+        rng.standard_normal(s).astype("f4") for s in ((32, 64), *((64, 96),) * 2)
+    )
+    extent = 192 + first
+    out = np.zeros((32, extent), "f4")
+    program = gcg.compile(TEXT.format(first=first, extent=extent), target="sim")
+    program.f(a, b, c, out)
+    right = np.zeros((32, extent))
+    right[:, 0:192:2] = a.astype("f8") @ b
+    right[:, first : 192 + first : 2] = a.astype("f8") @ c
+    assert np.allclose(out, right, atol=1e-3)
+    assert program.source("f").count("launch(") == launches

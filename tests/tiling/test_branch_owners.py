@@ -1,0 +1,74 @@
+"""Branches by a block variable whose accesses a test of divisors holds apart."""
+
+from __future__ import annotations
+
+import pytest
+
+from gpucodegen.tiling.model.relations import model
+from gpucodegen.tiling.model.scop import (
+    Array,
+    If,
+    Loop,
+    Role,
+    Scop,
+    Statement,
+    nest,
+    write,
+)
+from gpucodegen.tiling.proof.enumeration import proven
+from gpucodegen.tiling.proof.races import races
+
+GRID = (
+    Loop("k", "0", "2", role=Role.BLOCK),
+    Loop("b", "0", "3", role=Role.BLOCK),
+    Loop("t", "0", "8", role=Role.THREAD),
+)
+
+
+def kernel(*places: tuple[str, ...]) -> Scop:
+    """Block (n, b) writes the n-th place."""
+    body = tuple(
+        If(
+            (f"k - {n} >= 0", f"{n} - k >= 0"),
+            (Statement(f"s{n}", (write("a", *at),)),),
+        )
+        for n, at in enumerate(places)
+    )
+    return Scop(arrays=(Array("a", (200,) * len(places[0])),), body=nest(GRID, body))
+
+
+PHASES = {
+    "phases": (("2*(8*b + t)",), ("2*(8*b + t) + 1",)),
+    "phases of an inner dimension": (
+        ("floor((8*b + t)/5)", "3*((8*b + t) mod 5)"),
+        ("floor((8*b + t)/5)", "3*((8*b + t) mod 5) + 2"),
+    ),
+    "two strides": (
+        ("2*(floor((8*b + t)/5))", "3*((8*b + t) mod 5)"),
+        ("2*(floor((8*b + t)/5)) + 1", "3*((8*b + t) mod 5)"),
+    ),
+}
+
+
+@pytest.mark.cases("name", list(PHASES))
+def test_phases_are_apart(name: str):
+    assert proven(kernel(*PHASES[name])).is_complete
+
+
+MEETING = {
+    "one phase": (("2*(8*b + t)",), ("2*(8*b + t)",)),
+    "next phase": (("2*(8*b + t)",), ("2*(8*b + t) + 2",)),
+    "strides without a common divisor": (("2*(8*b + t)",), ("3*(8*b + t) + 1",)),
+    "blocks of one branch": (("2*(4*b + t)",), ("2*(8*b + t) + 1",)),
+    "threads of one branch": (
+        ("2*(8*b + floor(t/2))",),
+        ("2*(8*b + t) + 1",),
+    ),
+}
+
+
+@pytest.mark.cases("name", list(MEETING))
+def test_meeting_branches_are_refused(name: str):
+    scop = kernel(*MEETING[name])
+    assert not proven(scop).is_complete
+    assert races(model(scop))
