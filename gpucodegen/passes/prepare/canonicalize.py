@@ -1,5 +1,7 @@
-"""Canonicalization: constant folding, map composition, dead code and CFG cleanup.
+"""Canonicalization: folding, map composition, repeated and dead code, CFG cleanup.
 
+An integer that the same operation computed before, from the same operands, is that one:
+where a kernel gets both as arguments, a proof could not tell that they are equal.
 Branches with constant conditions are decided, unreachable blocks removed, and chains of
 blocks merged.
 """
@@ -129,7 +131,7 @@ ROUNDS = 4
 
 @dataclass(frozen=True, slots=True)
 class Canonicalize(ModulePass, name="canonicalize"):
-    """Fold constants, compose maps, drop dead code and trivial control flow."""
+    """Fold constants, compose maps, drop repeated, dead and trivial code."""
 
     def apply(self, module: Module) -> Module:
         for _ in range(ROUNDS):
@@ -142,13 +144,24 @@ class Canonicalize(ModulePass, name="canonicalize"):
         return module
 
 
+_NESTS = frozenset("scf.for scf.if affine.for affine.if affine.parallel".split())
+"""Operations in whose regions values from outside are used instead of repeated."""
+_INTEGERS = IntegerType | IndexType
+
+
 @dataclass(slots=True)
 class _Folder:
-    """One walk from top to bottom; values are known before they are used."""
+    """One walk from top to bottom; values are known before they are used.
+
+    ``computed``: what the operations before compute that dominate the current one.
+    """
 
     known: dict[Value, Index] = field(default_factory=dict[Value, Index])
     replaced: dict[Value, Value] = field(default_factory=dict[Value, Value])
     definitions: dict[Value, Operation] = field(default_factory=dict[Value, Operation])
+    computed: ChainMap[object, Operation] = field(
+        default_factory=ChainMap[object, Operation]
+    )
     changed: bool = False
 
     def operations(self, operations: Sequence[Operation]) -> list[Operation]:
@@ -160,7 +173,7 @@ class _Folder:
     def _one(self, op: Operation) -> list[Operation]:
         rebuilt = rewrite_maps(renamed(op, self.replaced), self.known)
         self.changed |= rebuilt is not op
-        if self._cancels(rebuilt):
+        if self._cancels(rebuilt) or self._repeats(rebuilt):
             self.changed = True
             return []
         inlined = self._structure(rebuilt)
@@ -187,10 +200,35 @@ class _Folder:
             return True
         return False
 
+    def _repeats(self, op: Operation) -> bool:
+        """Whether an integer or assertion stands before; then renames its results."""
+        is_integer = op.dialect in ("arith", "index") and op.name != "arith.constant"
+        values = (*op.operands, *op.results)
+        if not (is_integer or op.name == "cf.assert") or not all(
+            isinstance(value.type, _INTEGERS) for value in values
+        ):
+            return False
+        given = *op.attributes.items(), *op.properties.items()
+        facts = frozenset(given) if is_integer else None
+        operands = tuple(
+            value if (number := self.integer(value)) is None else (number, value.type)
+            for value in op.operands
+        )
+        types = tuple(value.type for value in op.results)
+        before = self.computed.setdefault((op.name, operands, facts, types), op)
+        if before is op:
+            return False
+        self.replaced.update(zip(op.results, before.results, strict=True))
+        return True
+
     def _regions(self, op: Operation) -> Operation:
         if not op.regions:
             return op
-        return op.with_(regions=tuple(map(self._region, op.regions)))
+        outer = self.computed
+        self.computed = outer if op.name in _NESTS else ChainMap[object, Operation]()
+        regions = tuple(map(self._region, op.regions))
+        self.computed = outer
+        return op.with_(regions=regions)
 
     def _region(self, region: Region) -> Region:
         blocks = tuple(map(self._block, region.blocks))
@@ -199,7 +237,10 @@ class _Folder:
         return Region(fewer)
 
     def _block(self, block: Block) -> Block:
-        return block.with_operations(self.operations(block.operations))
+        self.computed = self.computed.new_child()
+        operations = self.operations(block.operations)
+        self.computed = self.computed.parents
+        return block.with_operations(operations)
 
     def _learn(self, op: Operation) -> None:
         self.definitions.update(dict.fromkeys(op.results, op))
