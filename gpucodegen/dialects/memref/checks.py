@@ -85,10 +85,11 @@ def _check_inside(
 ) -> None:
     """``offset + (size - 1) * stride < extent``, as far as it is known.
 
-    A slice without elements begins at 0 of an extent of 0, which a call may have.
+    A slice that may be without elements may begin at the end: a call may have such
+    extents.
     """
     offset, size, stride = part
-    if extent is None or (extent == 0 and not offset and not size):
+    if extent is None or (not size and offset in (None, extent)):
         return
     last = plus(offset, times(plus(size, -1), stride)) if size else offset
     for position in (offset, last):
