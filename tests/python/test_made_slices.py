@@ -142,3 +142,20 @@ def test_slices_at_the_end_are_empty(body: str, target: str):
     function = function_of(f"def f(y, m):\n    {body}\n    return y\n")
     found = gcg.jit(target=target)(function)(np.arange(8.0), 7)
     same(found, function(np.arange(8.0), 7), 0)
+
+
+@pytest.mark.parametrize("target", ["interp", "cpu"])
+@pytest.mark.parametrize("part", ["9:", "y.shape[0] + 1 :", "i + 7 : n"])
+def test_slices_outside_that_are_not_executed_are_none(part: str, target: str):
+    """A call's extents make their numbers known, and nothing more."""
+    function = function_of(
+        "def f(y, n):\n"
+        "    for i in range(n):\n"
+        "        if i > 2:\n"
+        f"            y[{part}] *= 2\n"
+        "    return y\n"
+    )
+    jitted = gcg.jit(target=target)(function)
+    same(jitted(np.arange(8.0), 3), function(np.arange(8.0), 3), 0)
+    with pytest.raises((errors.AssertionFailed, errors.NegativeExtent)):
+        jitted(np.arange(8.0), 4)

@@ -42,6 +42,7 @@ from gpucodegen.passes.framework.functions import without_dead_code
 from gpucodegen.passes.prepare.canonicalize import Canonicalize
 from gpucodegen.passes.prepare.tensors.conflicts import INSERTIONS
 from gpucodegen.passes.prepare.tensors.static_types import (
+    is_inside,
     put_in,
     tensor_type,
     view_type,
@@ -146,7 +147,7 @@ class _Renamer:
             elif op.name in _LOOPS and op.results:
                 bounds = rebuilt.operands[: len(op.operands) - len(op.results)]
                 types = [v.type for v in (*bounds, *rebuilt.results)]
-            elif op.name in _KEPT or self._is_closed(rebuilt):
+            elif not is_inside(rebuilt) or op.name in _KEPT or self._is_closed(rebuilt):
                 types = [v.type for v in op.operands]
             operations += [rebuilt] if types is None else _with_types(rebuilt, types)
         return Block(arguments, tuple(operations), block.label)
@@ -170,6 +171,8 @@ class _Renamer:
         if op.name == "arith.constant" and isinstance(value, IntegerAttr):
             self.constants[op.result] = value.value
         rebuilt = with_known_part(rebuilt, self.constants)
+        if not is_inside(rebuilt):
+            return rebuilt
         infer, view = _RESULT_TYPES.get(op.name), view_type(rebuilt)
         tensor = tensor_type(rebuilt, self.constants)
         if tensor is not None:

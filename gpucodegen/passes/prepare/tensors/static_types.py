@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
+from gpucodegen import errors
 from gpucodegen.dialects.gcg import STATED_SIZE
 from gpucodegen.dialects.memref import DYNAMIC_MARK, Mixed, Slice
-from gpucodegen.dialects.memref.checks import sliced_form, static
+from gpucodegen.dialects.memref.checks import check_slice, sliced_form, static
 from gpucodegen.dialects.memref.layouts import (
     Extent,
     Strided,
@@ -157,7 +158,7 @@ def with_known_part(op: Operation, constants: Constants) -> Operation:
     """A slice with numbers in place of the values that are constants.
 
     A subview stays where numbers would make it drop others of its dimensions, or where
-    one is negative: nothing may be selected there.
+    they are negative or outside of its source: it may never be executed.
     """
     if op.name not in SLICES:
         return op
@@ -173,9 +174,19 @@ def with_known_part(op: Operation, constants: Constants) -> Operation:
     shape = shape_of(op.result.type)
     kept = kept_dimensions(view.sizes, shape)
     is_same = kept_dimensions(Slice(known).sizes, shape) == kept
-    numbers = (entry for column in columns[:2] for entry in column)
-    is_negative = any(isinstance(n, int) and n < 0 for n in numbers)
-    return known if is_same and not is_negative else op
+    return known if is_same and is_inside(known) else op
+
+
+def is_inside(op: Operation) -> bool:
+    """Whether it is no subview whose numbers are outside of its source."""
+    if op.name != "memref.subview":
+        return True
+    view = Slice(op)
+    try:
+        check_slice(op, view, shape_of(view.source.type), op.result.type)
+    except errors.VerifyError:
+        return False
+    return True
 
 
 def put_in(op: Operation) -> Sequence[Type]:
