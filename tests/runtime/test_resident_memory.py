@@ -331,7 +331,7 @@ def test_a_temporary_in_a_loop_is_freed():
 @pytest.mark.slow
 def test_memory_is_flat_over_hundreds_of_calls():
     """A leak of one temporary a call would leave 25 MiB at least."""
-    found = {name: grown(call, 200) for name, call in programs().items()}
+    found = {name: grown(call, 100) for name, call in programs().items()}
     assert {name: size for name, size in found.items() if size > 16} == {}
 
 
