@@ -40,6 +40,8 @@ REACHED = {"f32": (0.83, 0.93), "f16": (0.85, 0.88)}
 class Unit(Enum):
     """A unit that may limit a kernel."""
 
+    __hash__ = object.__hash__  # members are single; Enum hashes their names in Python
+
     ISSUE = "instruction issue"
     FMA = "f32 arithmetic"
     DOUBLE = "f64 arithmetic"

@@ -125,8 +125,8 @@ class FragmentCounts:
     def blocks(self) -> int:
         return blocks_of_plan(self.plan, self.product)
 
-    def work(self) -> Work:
-        """The work of the whole launch."""
+    def work(self, memory: float) -> Work:
+        """The work of the whole launch, of which `memory` counts the bytes."""
         plan, product = self.plan, self.product
         trips = self._trips
         warps = self.blocks * ceil(plan.threads / WARP)
@@ -149,7 +149,7 @@ class FragmentCounts:
             + self.blocks * trips * self._lines(),
             sectors=sectors,
             block_sectors=sectors,
-            memory=self._memory(),
+            memory=memory,
             waits=2,
             barriers=2 * trips,
             tensor=tensor,
@@ -212,9 +212,3 @@ class FragmentCounts:
             instructions += copy.per_thread * (1 if is_direct else 1 + stores)
             turns += copy.per_thread * copy.turns(size)
         return instructions, turns
-
-    def _memory(self) -> float:
-        product = self.product
-        factors = (product.rows + product.columns) * product.terms * product.element
-        results = 2 * product.rows * product.columns * product.result
-        return product.batch * (factors + results)

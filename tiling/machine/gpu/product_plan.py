@@ -56,7 +56,7 @@ from gpucodegen.tiling.machine.gpu.product_work import (
 from gpucodegen.tiling.machine.gpu.shared_copies import DOUBLE
 from gpucodegen.tiling.machine.gpu.warpgroups import (
     WarpgroupCounts,
-    has_bands,
+    band_heights,
     may_split,
     warpgroup_tiles,
 )
@@ -123,15 +123,25 @@ def plan_contraction(
 
 
 class Clocks(dict[Candidate, float]):
-    """The estimated clocks of plans, computed when they are needed."""
+    """The estimated clocks of plans, computed when they are needed.
+
+    ``known``: those of plans for the first product.
+    """
 
     def __init__(self, products: Sequence[Product], device: GpuDevice) -> None:
         super().__init__()
         self.products, self.device = products, device
+        self.known = dict[Candidate, float]()
 
     def __missing__(self, plan: Candidate) -> float:
-        each = (clocks_of(plan, product, self.device) for product in self.products)
-        return self.setdefault(plan, geometric_mean(each))
+        others = (clocks_of(plan, each, self.device) for each in self.products[1:])
+        return self.setdefault(plan, geometric_mean([self.of_first(plan), *others]))
+
+    def of_first(self, plan: Candidate) -> float:
+        """The clocks of a plan for the first product."""
+        if plan not in self.known:
+            self.known[plan] = clocks_of(plan, self.products[0], self.device)
+        return self.known[plan]
 
 
 @lru_cache(maxsize=256)
@@ -145,14 +155,17 @@ def offered(
     """All plans and their estimated clocks."""
     product, plans = products[0], list[Candidate]()
     known, are_known = device or DEFAULT, len(products) == 1
+    clocks = Clocks(products, known)
     for tiles in _tiles(product, device, warpgroups=warpgroups, turns=are_known):
-        orders = (
-            orders_of(tiles, product) if bands else [ordered(tiles, product, known)]
-        )
+        orders = orders_of(tiles, product) if bands else [ordered(tiles, clocks)]
         for plan in orders:
-            ways = (replace(plan, splits=parts) for parts in splits)
+            ways = (_in_parts(plan, parts) for parts in splits)
             plans += [way for way in ways if _may_split(way, product, known)]
-    return tuple(dict.fromkeys(plans)), Clocks(products, known)
+    return tuple(dict.fromkeys(plans)), clocks
+
+
+def _in_parts(plan: Candidate, splits: int) -> Candidate:
+    return plan if plan.splits == splits else replace(plan, splits=splits)
 
 
 def _may_split(plan: Candidate, product: Product, device: GpuDevice) -> bool:
@@ -259,20 +272,26 @@ def _direct_ways(plan: Candidate, product: Product) -> list[tuple[bool, bool]]:
     return [way for way in dict.fromkeys(ways) if any(way)]
 
 
-def ordered(plan: Candidate, product: Product, device: GpuDevice) -> Candidate:
+def ordered(plan: Candidate, clocks: Clocks) -> Candidate:
     """The plan with tiles in bands where the saved traffic pays for their arithmetic.
 
     Otherwise, and where the traffic is not known, blocks walk whole rows of tiles.
 
     >>> plan = replace(CANDIDATES[-2], resident=2)
     >>> product = Product(32768, 32768, 32768)
-    >>> [ordered(plan, product, DEVICES[name]).group for name in ("H100", "RTX 4090")]
+    >>> devices = DEVICES["H100"], DEVICES["RTX 4090"]
+    >>> [ordered(plan, Clocks([product], device)).group for device in devices]
     [1, 16]
     """
-    plans = orders_of(plan, product)
-    best = min(plans, key=lambda each: memory(each, product, device))
-    saved = 1 - clocks_of(best, product, device) / clocks_of(plans[0], product, device)
-    return best if saved > BANDS else plans[0]
+    product, device = clocks.products[0], clocks.device
+    heights = heights_of(plan, product)
+    moved = [memory(plan, product, device, group=n) for n in heights]
+    least_moved = heights[moved.index(min(moved))]
+    plain, best = (replace(plan, group=n) for n in (heights[0], least_moved))
+    if best == plain:
+        return plain
+    saved = 1 - clocks.of_first(best) / clocks.of_first(plain)
+    return best if saved > BANDS else plain
 
 
 def orders_of(plan: Candidate, product: Product) -> list[Candidate]:
@@ -281,12 +300,15 @@ def orders_of(plan: Candidate, product: Product) -> list[Candidate]:
     >>> [way.group for way in orders_of(CANDIDATES[-2], Product(4096, 4096, 4096))]
     [1, 2, 4, 8, 16]
     """
-    ways = (replace(plan, group=n) for n in (GROUPS if product.plain else GROUPS[:1]))
-    return [
-        way
-        for way in ways
-        if not isinstance(way, WarpgroupTiles) or has_bands(way, seen(way, product))
-    ]
+    return [replace(plan, group=n) for n in heights_of(plan, product)]
+
+
+def heights_of(plan: Candidate, product: Product) -> Sequence[int]:
+    """The allowed heights of bands in rows of tiles, the least first."""
+    heights = GROUPS if product.plain else GROUPS[:1]
+    if isinstance(plan, WarpgroupTiles):
+        return band_heights(plan, seen(plan, product), heights)
+    return heights
 
 
 def _tiles(
@@ -349,19 +371,25 @@ def clocks_of(plan: Candidate, product: Product, device: GpuDevice) -> float:
     """Clocks of the launches of a plan."""
     moved = memory(plan, seen(plan, product), device)
     counts = counts_of(plan, product)
-    work = replace(counts.work(), memory=moved)
     if isinstance(counts, WarpgroupCounts):
-        sectors = work.block_sectors / counts.from_cache(device)
-        work = replace(work, block_sectors=sectors)
+        work = counts.work(moved, counts.from_cache(device))
+    else:
+        work = counts.work(moved)
     longer = UNEVEN if isinstance(counts, FragmentCounts) and counts.is_uneven else 0
     contending = CONTENDING if contends(counts) else ()
     ring = 0.0 if isinstance(counts, Counts) else counts.starved(device)
     found = _at_least(ring, estimate(device, plan.resident, work))
     clocks = counts.idle(device) + busy(found, contending) * (1 + longer)
     if plan.splits > 1:
-        sums = partial_sums(product, plan.splits)
-        clocks += busy(estimate(device, device.multiprocessor.blocks, sums))
+        clocks += _summed(product, plan.splits, device)
     return clocks
+
+
+@lru_cache(maxsize=256)
+def _summed(product: Product, splits: int, device: GpuDevice) -> float:
+    """Clocks of the launch that adds the partial sums of split-K."""
+    sums = partial_sums(product, splits)
+    return busy(estimate(device, device.multiprocessor.blocks, sums))
 
 
 def contends(counts: Counts | FragmentCounts | WarpgroupCounts) -> bool:

@@ -185,8 +185,8 @@ class Counts:
         rounds = rounds_of(self.blocks, self.plan.resident, device)
         return begun_and_ended(self.product, rounds, device)
 
-    def work(self) -> Work:
-        """The work of the whole launch.
+    def work(self, memory: float) -> Work:
+        """The work of the whole launch, of which `memory` counts the bytes.
 
         After a barrier, stage numbers and the first loads of shared memory take as long
         as the barrier, each. Data from beyond the L1 cache passes the same memory, a
@@ -212,7 +212,7 @@ class Counts:
             wavefronts=warps * trips * (turns + stored) + passing,
             sectors=sectors,
             block_sectors=sectors,
-            memory=self._memory(),
+            memory=memory,
             waits=2 + trips * self._waits(each),
             barriers=3 * trips,
             abreast=True,
@@ -271,12 +271,6 @@ class Counts:
             return exp(-clocks * (plan.stages - 1) / LATENCY_MEMORY)
         return pieces * exp(-clocks / pieces / LATENCY_MEMORY)
 
-    def _memory(self) -> float:
-        product = self.product
-        factors = (product.rows + product.columns) * product.terms
-        results = 2 * product.rows * product.columns
-        return product.batch * (factors + results) * product.element
-
 
 def _pieces(side: Side, element: int) -> tuple[int, int]:
     """Accesses for a quad, and their bytes."""
@@ -326,11 +320,14 @@ def blocks_of(down: int, across: int, group: int) -> int:
     return ceil(down / group) * group * across
 
 
-def memory(plan: Candidate, product: Product, device: GpuDevice) -> float:
+def memory(
+    plan: Candidate, product: Product, device: GpuDevice, *, group: int = 0
+) -> float:
     """Bytes that the device memory moves, given the reuse in the L2 cache.
 
     Operands that fit the cache are read once.  Otherwise the concurrent blocks of each
-    moment read their rows and columns once.
+    moment read their rows and columns once.  ``group``: the height of bands in place of
+    the plan's.
 
     >>> from dataclasses import replace
     >>> from gpucodegen.tiling.machine.gpu.devices import DEVICES
@@ -352,9 +349,10 @@ def memory(plan: Candidate, product: Product, device: GpuDevice) -> float:
         down = ceil(product.rows / plan.tile_rows)
         across = ceil(product.columns / plan.tile_columns)
         running = min(down * across, device.processors * max(1, plan.resident))
-        bands = ceil(running / (plan.group * across))
-        high = min(down, plan.group * bands)
-        wide = min(across, ceil(running / plan.group))
+        group = group or plan.group
+        bands = ceil(running / (group * across))
+        high = min(down, group * bands)
+        wide = min(across, ceil(running / group))
         edge = high * plan.tile_rows + wide * plan.tile_columns
         moments = down * across / running
         factors = max(factors, moments * edge * product.terms * each)

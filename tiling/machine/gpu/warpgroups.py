@@ -7,8 +7,10 @@ result through a slice of shared memory per warp.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product as product_of
 from math import ceil, prod
 
 from gpucodegen.tiling.machine.gpu.devices import (
@@ -74,7 +76,7 @@ def boxed_columns(plan: WarpgroupTiles, size: int) -> int:
     return min(plan.tile_columns, PART // size)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WarpgroupCounts:
     """The work and the resources of a plan; ``product`` has the operands' elements.
 
@@ -132,7 +134,7 @@ class WarpgroupCounts:
         """Whether the producer gives registers to the consumers (``setmaxnreg``)."""
         return self.plan.consumers == 2 and self._needed * self.plan.threads > 1 << 16
 
-    @property
+    @cached_property
     def blocks(self) -> int:
         return ceil(self.tiles / self.plan.turns)
 
@@ -143,7 +145,7 @@ class WarpgroupCounts:
         rows = product.row_axes or (product.rows,)
         return tiles_of(rows, rectangle(rows, plan.tile_rows))
 
-    @property
+    @cached_property
     def tiles(self) -> int:
         plan, product = self.plan, self.product
         across = ceil(product.columns / plan.tile_columns)
@@ -155,8 +157,12 @@ class WarpgroupCounts:
         *outer, inner = self.product.term_axes or (self.product.terms,)
         return prod(outer) * ceil(inner / self.plan.splits / self.plan.depth)
 
-    def work(self) -> Work:
-        """The work of the launch, as if each block had a tile in every turn."""
+    def work(self, memory: float, reuse: float = 1.0) -> Work:
+        """The work of the launch, as if each block had a tile in every turn.
+
+        ``memory``: bytes of the device memory.  ``reuse``: a factor by which the L2
+        cache delivers sectors faster than usual.
+        """
         plan, product = self.plan, self.product
         trips, tiles = self._trips, self.blocks * plan.turns
         cells = plan.tile_rows * plan.tile_columns
@@ -172,8 +178,8 @@ class WarpgroupCounts:
             warpgroup=tiles * cells * plan.depth * trips,
             wavefronts=tiles * trips * (stage + read) / SHARED_RATE,
             sectors=sectors,
-            block_sectors=sectors,
-            memory=self._memory(),
+            block_sectors=sectors / reuse,
+            memory=memory,
             waits=1 + plan.turns,
             barriers=1,
         )
@@ -245,12 +251,6 @@ class WarpgroupCounts:
         awaited = moved / device.l2_rate - behind
         return read + awaited + cells // WARP * STORED / SCHEDULERS, behind
 
-    def _memory(self) -> float:
-        product = self.product
-        factors = (product.rows + product.columns) * product.terms * product.element
-        results = 2 * product.rows * product.columns * product.result
-        return product.batch * (factors + results)
-
 
 def warpgroup_tiles(
     product: Product, device: GpuDevice, *, turns: bool = True
@@ -258,32 +258,24 @@ def warpgroup_tiles(
     """The warpgroup plans of a device, those with most stages first.
 
     None where TMA boxes cannot hold the operands as 16-bit elements, or for devices
-    other than sm_90. ``turns``: include blocks with several tiles.
+    other than sm_90. ``turns``: include blocks with several tiles, among them the least
+    number with which all blocks are resident.
     """
     unit = device.multiprocessor
     if not product.boxes or unit.warpgroup is None:
         return
+    stores = (False, True) if product.stores else (False,)
     for tiles in WARPGROUPS:
+        count = WarpgroupCounts(tiles, product).tiles
         for resident in (1, 2):
-            for stages in range(MOST_STAGES, 1, -1):
-                plan = replace(tiles, stages=stages, resident=resident)
-                forms = _forms(plan, product, device, turns=turns)
-                yield from (way for way in forms if has_room(way, product, device))
-
-
-def _forms(
-    plan: WarpgroupTiles, product: Product, device: GpuDevice, *, turns: bool
-) -> Iterator[WarpgroupTiles]:
-    """A plan with all ways to store the result, and all numbers of tiles per block.
-
-    These include the least number with which all blocks are resident.
-    """
-    tiles = WarpgroupCounts(plan, product).tiles
-    all_run = ceil(tiles / (device.processors * plan.resident))
-    counts = {1, *TURNS, all_run} if turns else {1}
-    for tensor_stores in (False, True) if product.stores else (False,):
-        for n in sorted(counts):
-            yield replace(plan, tensor_stores=tensor_stores, turns=n)
+            all_run = ceil(count / (device.processors * resident))
+            counts = sorted({1, *TURNS, all_run}) if turns else [1]
+            for stages, by_tensor in product_of(range(MOST_STAGES, 1, -1), stores):
+                plan = replace(
+                    tiles, stages=stages, resident=resident, tensor_stores=by_tensor
+                )
+                if has_room(plan, product, device):
+                    yield from (replace(plan, turns=n) for n in counts)
 
 
 def has_room(plan: WarpgroupTiles, product: Product, device: GpuDevice) -> bool:
@@ -297,9 +289,14 @@ def has_room(plan: WarpgroupTiles, product: Product, device: GpuDevice) -> bool:
     return counts.shared <= room and registers <= 1 << 16
 
 
-def has_bands(plan: WarpgroupTiles, product: Product) -> bool:
-    """Whether all bands of tiles have one height, where blocks depend on it."""
-    return plan.turns == 1 or WarpgroupCounts(plan, product).down % plan.group == 0
+def band_heights(
+    plan: WarpgroupTiles, product: Product, heights: Sequence[int]
+) -> Sequence[int]:
+    """Heights that all bands of tiles have, where blocks depend on it."""
+    if plan.turns == 1:
+        return heights
+    down = WarpgroupCounts(plan, product).down
+    return [height for height in heights if down % height == 0]
 
 
 def may_split(plan: WarpgroupTiles, product: Product, device: GpuDevice) -> bool:
