@@ -42,6 +42,21 @@ def assigned(block: Iterable[ast.stmt]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+def always_assigned(block: Iterable[ast.stmt]) -> frozenset[str]:
+    r"""Names that every path through a block assigns; its loops may have no iteration.
+
+    >>> sorted(always_assigned(ast.parse("if a: b = 1\nelse: b = c = 2\nd = 3").body))
+    ['b', 'd']
+    """
+    found = NOTHING
+    for node in block:
+        if isinstance(node, ast.If):
+            found |= always_assigned(node.body) & always_assigned(node.orelse)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            found |= names(node, ast.Store)
+    return found
+
+
 @dataclass(slots=True)
 class Liveness:
     """Live variables after each statement.

@@ -15,7 +15,7 @@ import numpy as np
 from gpucodegen.ir.operation import Operation, Region, single_block
 from gpucodegen.ir.types import I1
 from gpucodegen.passes.framework.builder import OperationList
-from gpucodegen.python import indexing, iterables
+from gpucodegen.python import comprehensions, indexing, iterables
 from gpucodegen.python.arrays import (
     Array,
     Lazy,
@@ -66,7 +66,14 @@ def call(c: Context, evaluate: Any, node: ast.Call) -> Bound:
     if made is not None:
         return made
     function, own = _called(c, evaluate, node)
-    arguments = own + [part for a in node.args for part in _arguments(c, a)]
+    filled = comprehensions.argument(c, evaluate, bind, node, function)
+    if filled is not None and function in comprehensions.WHOLE:
+        if node.args[1:] or node.keywords:
+            raise c.refuse(node, "more arguments here", "Fill an array in a loop")
+        return filled
+    rest = node.args if filled is None else node.args[1:]
+    first = [] if filled is None else [filled]
+    arguments = own + first + [part for a in rest for part in _arguments(c, a)]
     named = {str(k.arg): settled(c.b, _argument(c, k.value)) for k in node.keywords}
     c.at(node)
     what = f"`{ast.unparse(node.func)}`"
@@ -545,20 +552,27 @@ def _formatted(c: Context, node: ast.JoinedStr) -> Bound:
 
 def _comprehension(c: Context, node: ast.ListComp | ast.GeneratorExp) -> Bound:
     """A tuple: one item for each of those that are known."""
-    (generator, *others) = node.generators
-    items = iterables.known_items(c, node, evaluate(c, generator.iter))
-    if others or items is None:
-        what = f"`{ast.unparse(node):.60}` ({type(node).__name__})"
-        raise c.refuse(node, what, _HINTS[type(node)])
     saved, made = dict(c.variables), list[Bound]()
-    for item in items:
-        bind(c, generator.target, item)
-        tests = [condition(c, test) for test in generator.ifs]
-        if any(test.value is not None for test in tests):
-            hint = _HINTS[ast.ListComp]
-            raise c.refuse(node, "a condition that is not known", hint)
-        if all(test.constant for test in tests):
+
+    def collect(generators: Sequence[ast.comprehension]) -> None:
+        if not generators:
             made.append(evaluate(c, node.elt))
+            return
+        generator, *inner = generators
+        items = iterables.known_items(c, node, evaluate(c, generator.iter))
+        if items is None:
+            what = f"`{ast.unparse(node):.60}` ({type(node).__name__})"
+            raise c.refuse(node, what, _HINTS[type(node)])
+        for item in items:
+            bind(c, generator.target, item)
+            tests = [condition(c, test) for test in generator.ifs]
+            if any(test.value is not None for test in tests):
+                hint = _HINTS[ast.ListComp]
+                raise c.refuse(node, "a condition that is not known", hint)
+            if all(test.constant for test in tests):
+                collect(inner)
+
+    collect(node.generators)
     c.variables = saved
     return tuple(made)
 

@@ -194,6 +194,12 @@ _INSIDE = Limits(
     0, 2**63 - 1, "a slice that ends outside of its array; limit its ends by the length"
 )
 
+_FORWARD = Limits(
+    1,
+    2**63 - 1,
+    "a slice whose step is not positive; write a negative step as a number",
+)
+
 
 def _is_checked(c: Context, array: Array) -> bool:
     """Whether the ends of a slice are checked, not just accesses through it.
@@ -218,9 +224,11 @@ def _slice(
     c: Context, given: Any, extent: Scalar, place: ast.AST, *, is_checked: bool
 ) -> Part:
     step = known(1) if given.step is None else given.step
-    if not isinstance(step, Scalar) or step.value is not None or not step.constant:
-        hint = "Use a number other than 0"
-        raise c.refuse(place, "a slice whose step is no number", hint)
+    step = position(c, place, _number(c, place, step), known(0))
+    if step.value is None and not step.constant:
+        raise c.refuse(place, "a slice whose step is 0", "Use another step")
+    if step.value is not None:
+        limited(c.b, step, _FORWARD)
     start, stop = (
         None if e is None else position(c, place, _number(c, place, e), extent)
         for e in (given.start, given.stop)
@@ -229,8 +237,8 @@ def _slice(
         if end is not None and is_checked:
             limited(c.b, end, _INSIDE)
             limited(c.b, integers(c.b, "sub", extent, end), _INSIDE)
-    by = int(step.constant)
-    if by > 0:
+    by = step.mixed()
+    if isinstance(by, Value) or by > 0:
         start = start or known(0)
         size = integers(c.b, "sub", stop or extent, start)
     else:
@@ -238,9 +246,10 @@ def _slice(
         size = integers(c.b, "sub", start, stop or known(-1))
     if size.value is None:
         size = known(max(0, size.constant))
-    if abs(by) != 1:
-        more = integers(c.b, "add", size, known(abs(by) - 1))
-        size = integers(c.b, "floordiv", more, known(abs(by)))
+    if by not in (1, -1):
+        width = step if isinstance(by, Value) else known(abs(by))
+        more = integers(c.b, "sub", integers(c.b, "add", size, width), known(1))
+        size = integers(c.b, "floordiv", more, width)
     return Part(start, size, by)
 
 
@@ -434,8 +443,10 @@ def _part_type(view: View, parts: Sequence[Part], kept: Sequence[int]) -> MemRef
     shape = tuple(_static(parts[n].size.mixed()) for n in kept)
     scaled: list[int | None] = []
     for n in kept:
-        stride = strides[n]
-        scaled.append(None if stride is None else stride * (parts[n].step or 1))
+        stride, step = strides[n], parts[n].step or 1
+        scaled.append(
+            None if stride is None or isinstance(step, Value) else stride * step
+        )
     layout = StridedLayoutAttr(tuple(scaled), total)
     return MemRefType(shape, view.type.element, layout)
 

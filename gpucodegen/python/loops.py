@@ -10,25 +10,30 @@ from itertools import combinations, count
 from typing import Protocol
 
 from gpucodegen import errors
+from gpucodegen.ir.attributes import StringAttr
 from gpucodegen.ir.operation import Value, single_block
 from gpucodegen.ir.types import INDEX, MemRefType
 from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python import private_arrays
-from gpucodegen.python.arrays import Lazy, View, may_share
+from gpucodegen.python.arrays import Lazy, View, allocated, fill, may_share
 from gpucodegen.python.block_arguments import (
+    UNSET,
     Carried,
     Liveness,
+    NumberJoin,
+    always_assigned,
     assigned,
     join,
+    names,
     narrowed,
 )
 from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.expressions import condition, evaluate
-from gpucodegen.python.range_checks import Block, convert
+from gpucodegen.python.range_checks import Block, Limits, convert, last_of, limited
 from gpucodegen.python.range_flags import after_loop, before_loop
 from gpucodegen.python.results import is_tuple, leaves, rebuilt
 from gpucodegen.python.scalars import Scalar, integers, known, limits_of
-from gpucodegen.python.structured_control_flow import LENGTH, range_of
+from gpucodegen.python.structured_control_flow import LENGTH, RUNS, range_of
 from gpucodegen.python.types import category
 from gpucodegen.records import dataclass
 
@@ -72,9 +77,7 @@ def loop(s: Statements, node: ast.For) -> None:
         bounds = known(0), _trips(s, start, stop, step), known(1)
     operands = [bound.ssa(c.b) for bound in bounds]
 
-    def head(iv: Value) -> None:
-        low, high = limits_of(bounds[0])[0], limits_of(bounds[1])[1] - 1
-        position = Scalar(int, iv, limits=(low, max(low, high)))
+    def head(position: Scalar) -> None:
         if counted:
             passed = integers(c.b, "mul", position, step)
             position = integers(c.b, "add", start, passed)
@@ -85,11 +88,14 @@ def loop(s: Statements, node: ast.For) -> None:
         iv = Value(INDEX, target, c.b.location)
         with c.block("loop") as inner:
             inner.variable, inner.own, inner.ends = iv, (iv, *inside), bounds
-            head(iv)
+            low, high = limits_of(bounds[0])[0], limits_of(bounds[1])[1] - 1
+            head(Scalar(int, iv, limits=(low, max(low, high))))
             _received(s, own, inside)
             s.block(node.body)
             return _Body((inner,), inside, c.variables, (iv,))
 
+    is_read = _is_read_after(s, node, target)
+    fresh = _initialize_fresh(s, node, body, skip=target)
     own, made, buffers = _translated(s, node, _carried(s, node, skip=target), body)
     (inner,) = made.blocks
     c.at(node)
@@ -104,6 +110,11 @@ def loop(s: Statements, node: ast.For) -> None:
     )
     after_loop(c.b, flags)
     _left(s, node, own, results, buffers)
+    if is_read or fresh:
+        size = integers(c.b, "sub", bounds[1], bounds[0])
+        limited(c.b, size, Limits(1, 2**63 - 1, _NO_ITERATION))
+    if is_read:
+        head(last_of(c.b, *bounds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,9 +262,16 @@ def repeat(s: Statements, node: ast.While) -> None:
         with c.block("other") as inner:
             _received(s, own, inside)
             s.block(node.body)
+            c.variables[ran] = known(True)
             return _Body((test, inner), inside, c.variables, (holds, *asked))
 
-    own, made, buffers = _translated(s, node, _carried(s, node), body)
+    ran = f"ran.{node.lineno}.{node.col_offset}"
+    fresh = _initialize_fresh(s, node, body)
+    carried = _carried(s, node)
+    if fresh and not _always_runs(node):
+        c.variables[ran] = known(False)
+        carried.append(Carried(ran, [NumberJoin(known(False))], known(False)))
+    own, made, buffers = _translated(s, node, carried, body)
     test, inner = made.blocks
     c.at(node)
     test.add("scf.condition", made.more)
@@ -267,6 +285,66 @@ def repeat(s: Statements, node: ast.While) -> None:
     ]
     results = c.b.add("scf.while", first, [v.type for v in made.inside], {}, regions)
     _left(s, node, own, results, buffers)
+    if ran in c.variables:
+        message = {"msg": StringAttr(_NO_ITERATION)}
+        c.b.add("cf.assert", (c.variables.pop(ran).ssa(c.b),), (), message)
+
+
+_NO_ITERATION = "a loop without iterations, whose variables are read behind it"
+
+
+def _always_runs(node: ast.While) -> bool:
+    """Whether a loop certainly has a first iteration: ``while True`` with jumps."""
+    tests = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
+    flag, *others = tests
+    is_flag = isinstance(flag, ast.Name) and flag.id.startswith(RUNS)
+    return all(
+        isinstance(test, ast.Constant) and bool(test.value)
+        for test in (others if is_flag else tests)
+    )
+
+
+def _is_read_after(s: Statements, node: ast.For, target: str) -> bool:
+    """Whether the last value of the loop's variable is read after the loop."""
+    return target in s.live.after[node] and target not in assigned(node.body)
+
+
+def _initialize_fresh(
+    s: Statements, node: ast.For | ast.While, translate: Translate, skip: str = ""
+) -> bool:
+    """Give values to variables that only the loop assigns and that are read after it.
+
+    Each path through the body assigns them before it reads them, so the values are
+    never read if the loop has an iteration. Arrays get memory of the shape that the
+    body gives them, if that is known before the loop. False if there are none.
+    """
+    c = s.c
+    body = node.body
+    read = Liveness(s.live.always).before(body, frozenset())
+    if isinstance(node, ast.While):
+        read |= names(node.test, ast.Load)
+    wanted = always_assigned(body) & s.live.after[node]
+    wanted -= read | c.variables.keys() | {skip}
+    if not wanted:
+        return False
+    saved = dict(c.variables), dict(c.private), dict(c.buffers.expected)
+    with c.block("other"):
+        _, made = _fixpoint(s, node, _carried(s, node, skip), translate)
+    c.variables, c.private, c.buffers.expected = saved
+    inner = made.blocks[-1]
+    for name in sorted(wanted):
+        value = made.after.get(name)
+        if isinstance(value, Scalar):
+            c.variables[name] = convert(c.b, known(0), value.kind)
+        elif isinstance(value, View | Lazy):
+            ends = [e.value for e in value.extents if e.value is not None]
+            if any(map(inner.defines, ends)):
+                c.variables[name] = UNSET
+                continue
+            view = allocated(c.b, value.dtype, value.extents)
+            fill(c.b, view, known(0))
+            c.variables[name] = view
+    return any(name in c.variables for name in wanted)
 
 
 ROUNDS = 100

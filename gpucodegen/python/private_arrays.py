@@ -54,12 +54,12 @@ def candidates(
 def buffer(c: Context, name: str, loop: object) -> View:
     """A buffer with the elements of a variable: that of a loop around, or a copy."""
     view = c.variables[name]
-    if c.private.get(name) is view and not _is_shared(c, name, view):
+    if c.private.get(name) is view and not _is_shared(c, name, view.roots):
         return view
     made = copied(c.b, view)
     c.buffers.expected[made.memory] = 1
     c.buffers.loops[made.memory] = loop
-    if _is_shared(c, name, view):
+    if _is_shared(c, name, view.roots):
         c.buffers.initial[made.memory] = view.roots
     return made
 
@@ -67,34 +67,31 @@ def buffer(c: Context, name: str, loop: object) -> View:
 def assigned(c: Context, name: str, value: Bound) -> bool:
     """Whether an assignment to a variable was done in its buffer.
 
-    The value must be new: computed, or a buffer allocated for it in this block.
+    The value must be new: computed, or (a part of) a buffer allocated in this block.
     """
     view = c.private.get(name)
     if view is None or c.variables.get(name) is not view or value is view:
         return value is view and view is not None
     if not isinstance(value, View | Lazy) or value.dtype != view.dtype:
         return False
-    is_new = isinstance(value, Lazy) and value.plain is None
-    if isinstance(value, View):
-        made = (op.result for op in c.b.operations if op.name == "memref.alloc")
-        is_new = value.memory in made and not _is_shared(c, "", value)
-    if not is_new or not same(value.extents, view.extents):
-        return False
-    if _is_shared(c, name, view):
+    if isinstance(value, View) or value.plain is not None:
+        roots = _roots(value)
+        made = {op.result for op in c.b.operations if op.name == "memref.alloc"}
+        if not roots or not roots <= made or _is_shared(c, "", roots):
+            return False
+    if not same(value.extents, view.extents) or _is_shared(c, name, view.roots):
         return False
     assign(c.b, value, view)
     c.buffers.expected[view.memory] += 1
     return True
 
 
-def _is_shared(c: Context, name: str, view: View) -> bool:
-    """Whether another variable, also of a caller, may refer to an array's memory."""
+def _is_shared(c: Context, name: str, roots: frozenset[object]) -> bool:
+    """Whether another variable, also of a caller, may refer to one of the buffers."""
     others = [value for other, value in c.variables.items() if other != name]
     return any(
-        not view.roots.isdisjoint(_roots(leaf))
-        for value in others
-        for leaf in leaves(value)
-    ) or (c.caller is not None and _is_shared(c.caller, "", view))
+        not roots.isdisjoint(_roots(leaf)) for value in others for leaf in leaves(value)
+    ) or (c.caller is not None and _is_shared(c.caller, "", roots))
 
 
 def _roots(leaf: Bound) -> frozenset[object]:

@@ -179,7 +179,7 @@ def leave(b: OperationList, body: Block) -> None:
         numbers, ranges = check.numbers, check.ranges
         if body.ends is not None:
             start, stop, _ = body.ends
-            values = start, _last(b, *body.ends)
+            values = start, last_of(b, *body.ends)
             numbers = tuple(
                 body.replaced(b, number, value)
                 for number in check.numbers
@@ -195,7 +195,7 @@ def leave(b: OperationList, body: Block) -> None:
             del b.operations[count:]
 
 
-def _last(b: OperationList, start: Scalar, stop: Scalar, step: Scalar) -> Scalar:
+def last_of(b: OperationList, start: Scalar, stop: Scalar, step: Scalar) -> Scalar:
     """The last value of a range that is not empty."""
     last = integers(b, "sub", stop, known(1))
     if step == known(1):
