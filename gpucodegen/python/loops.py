@@ -21,6 +21,7 @@ from gpucodegen.python.block_arguments import (
     Carried,
     Liveness,
     NumberJoin,
+    PrefixJoin,
     always_assigned,
     assigned,
     join,
@@ -168,6 +169,7 @@ def _in_buffers(
     expected = dict(c.buffers.expected)
     with c.block("other") as first:
         made = {n: private_arrays.buffer(c, n, loop) for n, loop in names.items()}
+    smaller = private_arrays.shrinking(c, node, [*names])
     c.variables |= made
     c.private |= made
     before = dict(c.buffers.expected)
@@ -177,12 +179,14 @@ def _in_buffers(
         return translate(own)
 
     rest = [n for n in own if n.name not in names]
+    rest += [Carried(n, [PrefixJoin(made[n], n)], made[n]) for n in sorted(smaller)]
     rest, body = _fixpoint(s, node, rest, counted)
     operations = [op for block in body.blocks for op in block.operations]
+    is_right = private_arrays.only_assigned(c, operations, body.after, made, before)
     c.private = private
-    if private_arrays.only_assigned(c, operations, body.after, made, before):
+    if is_right:
         c.b.operations += first.operations
-        return rest, body, made
+        return rest, body, {n: view for n, view in made.items() if n not in smaller}
     c.variables, c.buffers.expected = variables, expected
     return None
 
@@ -415,11 +419,16 @@ def _widened(
     for n in own:
         if after[n.name] is None:
             raise s.c.located(errors.UndefinedName, node, name=n.name)
+        if isinstance(n.joins[0] if n.joins else None, PrefixJoin):
+            made.append(n)
+            continue
         first = rebuilt(n.shape, iter([j.leaf for j in n.joins]))
         handed_on = _of_earlier_iterations(after[n.name], node, outside)
         joins = join(s.c, node, n.name, [first, handed_on])
         made.append(replace(n, joins=[*map(narrowed, joins, n.joins)]))
-    before, views = (_views(v) for v in ([n.shape for n in own], after.values()))
+    whole = [n for n in own if not any(isinstance(j, PrefixJoin) for j in n.joins)]
+    before = _views([n.shape for n in whole])
+    views = _views([after[n.name] for n in whole])
     arrays = {v for v in inside if isinstance(v.type, MemRefType)}
     swapped = {v.memory for v in views} == arrays and not any(
         may_share(x, y) for x, y in combinations(before, 2)

@@ -125,16 +125,19 @@ class Selected:
             found = apply(b, np.multiply, [found, extent])
         return found
 
-    def compacted(self, b: OperationList) -> View:
-        """A new array with the selected elements, in order."""
+    def compacted(self, b: OperationList, into: View | None = None) -> View:
+        """An array with the selected elements, in order: a new one, or ``into``.
+
+        Its extents are those of the selection, whatever memory it has.
+        """
         rows = self.whole.extents[self.mask.rank :]
-        count = self.mask.count(b)
-        made = allocated(b, self.dtype, (count, *rows))
+        extents = self.mask.count(b), *rows
+        made = allocated(b, self.dtype, extents) if into is None else into
         source = in_memory(b, self.whole)
         self.each(
             b, lambda inner, at, row: made.put(inner, row, source.element(inner, at))
         )
-        return made
+        return replace(made, extents=extents)
 
     def each(self, b: OperationList, body: Visit) -> None:
         """Run ``body`` on the position of each selected element and its new one."""

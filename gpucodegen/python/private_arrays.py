@@ -14,7 +14,18 @@ The loop carries no array then, so it can be compiled as a whole.  This is right
 - nothing writes by another name to the array that the variable had before the loop once
   the buffer has its elements: the variable may refer to it until it is bound anew.
 
+The second one is not needed where nothing else refers to the array that the variable
+had before the loop, if the function made it: nobody sees which of both is written to.
 Where one of them does not hold, the loop is translated again and carries references.
+
+A loop that selects from an array by ``x = x[mask]`` carries the number of its rows:
+
+    n = len(X)
+    for k in range(..):
+        x = X[:n]
+        move the rows of x that the mask selects to the front; n = their number
+
+No row moves back, and all before it have been read, so this needs no second buffer.
 """
 
 from __future__ import annotations
@@ -23,8 +34,12 @@ import ast
 from collections.abc import Mapping, Sequence
 
 from gpucodegen.ir.operation import Operation, Value
+from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python.arrays import Lazy, View, assign, copied
+from gpucodegen.python.block_arguments import Join, PrefixJoin, prefix
 from gpucodegen.python.context import Bound, Context
+from gpucodegen.python.masks import Selected, required
+from gpucodegen.python.range_checks import Block
 from gpucodegen.python.results import leaves
 from gpucodegen.python.scalars import same
 from gpucodegen.python.written_buffers import writes
@@ -51,6 +66,21 @@ def candidates(
     ]
 
 
+def shrinking(c: Context, node: ast.For | ast.While, names: Sequence[str]) -> set[str]:
+    """Variables ``x`` of `candidates` with an assignment ``x = x[..]``."""
+    found: set[str] = set()
+    for inner in (n for statement in node.body for n in ast.walk(statement)):
+        match inner:
+            case ast.Assign(
+                targets=[ast.Name(id=name)],
+                value=ast.Subscript(value=ast.Name(id=other)),
+            ) if name == other and name in names and name not in c.private:
+                found.add(name)
+            case _:
+                pass
+    return found
+
+
 def buffer(c: Context, name: str, loop: object) -> View:
     """A buffer with the elements of a variable: that of a loop around, or a copy."""
     view = c.variables[name]
@@ -59,9 +89,51 @@ def buffer(c: Context, name: str, loop: object) -> View:
     made = copied(c.b, view)
     c.buffers.expected[made.memory] = 1
     c.buffers.loops[made.memory] = loop
+    c.buffers.wholes[made.memory] = made
     if _is_shared(c, name, view.roots):
         c.buffers.initial[made.memory] = view.roots
+    elif view.roots <= _allocated(c):
+        c.buffers.free.add(made.memory)
     return made
+
+
+def _allocated(c: Context) -> frozenset[object]:
+    """The buffers that the open blocks allocate."""
+    found: set[object] = set()
+    b: OperationList | None = c.b
+    while b is not None:
+        found |= {op.result for op in b.operations if op.name == "memref.alloc"}
+        b = b.outer if isinstance(b, Block) else None
+    return frozenset(found)
+
+
+def selected(c: Context, name: str, value: Bound) -> bool:
+    """Whether ``x = x[mask]`` was done in the buffer of the variable."""
+    view = c.private.get(name)
+    if not isinstance(value, Selected) or view is None or view.cut is None:
+        return False
+    memory, read = view.cut[0], value.whole.plain
+    whole = c.buffers.wholes.get(memory)
+    source = None if read is None else read.view
+    if (
+        whole is None
+        or c.variables.get(name) is not view
+        or source is None
+        or source.memory is not view.memory
+        or not same(value.whole.extents, view.extents)
+        or value.mask.rank != 1
+        or _is_shared(c, name, view.roots)
+    ):
+        return False
+    (rows,) = value.mask.truth.extents
+    if not same([rows], view.extents[:1]):
+        required(
+            c.b, rows, "eq", view.extents[0], "a mask of as many rows as the array"
+        )
+    count = value.compacted(c.b, view).extents[0]
+    c.buffers.expected[memory] += 1
+    c.variables[name] = c.private[name] = prefix(c, whole, count)
+    return True
 
 
 def assigned(c: Context, name: str, value: Bound) -> bool:
@@ -82,8 +154,25 @@ def assigned(c: Context, name: str, value: Bound) -> bool:
     if not same(value.extents, view.extents) or _is_shared(c, name, view.roots):
         return False
     assign(c.b, value, view)
-    c.buffers.expected[view.memory] += 1
+    memory = view.memory
+    if memory not in c.buffers.expected and view.cut is not None:
+        memory = view.cut[0]
+    c.buffers.expected[memory] += 1
     return True
+
+
+def join_rows(
+    c: Context, name: str, values: Sequence[Bound], private: Sequence[dict[str, View]]
+) -> list[Join]:
+    """The join of arrays that are all first rows of a variable's buffer; else nothing.
+
+    ``private``: the arrays in buffers at the end of each arm.
+    """
+    for value, own in zip(values, private, strict=True):
+        if own.get(name) is not value or value.cut is None:
+            return []
+    whole = c.buffers.wholes.get(values[0].cut[0])
+    return [] if whole is None else [PrefixJoin(whole, name)]
 
 
 def _is_shared(c: Context, name: str, roots: frozenset[object]) -> bool:
@@ -115,8 +204,11 @@ def only_assigned(
     """
     expected = c.buffers.expected
     return all(
-        after.get(name) is view
-        and writes(operations, view.memory)
-        == expected[view.memory] - before[view.memory]
+        after.get(name) is c.private[name]
+        and (
+            view.memory in c.buffers.free
+            or writes(operations, view.memory)
+            == expected[view.memory] - before[view.memory]
+        )
         for name, view in buffers.items()
     )

@@ -116,6 +116,8 @@ class Statements:
         if len(node.targets) > 1:
             value = settled(self.c.b, value)
         elif isinstance(node.targets[0], ast.Name):
+            if private_arrays.selected(self.c, node.targets[0].id, value):
+                return
             value = settled(self.c.b, value)
             if private_arrays.assigned(self.c, node.targets[0].id, value):
                 return
@@ -206,14 +208,17 @@ class Statements:
             self.block(node.body if test.constant else node.orelse)
             return
         before = dict(c.variables)
+        private = dict(c.private)
         arms: list[tuple[OperationList, Variables]] = []
+        rows: list[dict[str, View]] = []
         for part in (node.body, node.orelse):
-            c.variables = dict(before)
+            c.variables, c.private = dict(before), dict(private)
             with c.block() as inner:
                 self.block(part)
             arms.append((inner, c.variables))
+            rows.append(c.private)
         c.at(node)
-        c.variables = before
+        c.variables, c.private = before, private
         changed = assigned([*node.body, *node.orelse])
         for name in changed:
             before.pop(name, None)
@@ -224,7 +229,11 @@ class Statements:
         )
         both = [n for n in both if n not in c.variables]
         values = [[variables[n] for n in both] for _, variables in arms]
-        joins = [join(c, node, n, [v[k] for v in values]) for k, n in enumerate(both)]
+        joins = [
+            private_arrays.join_rows(c, n, [v[k] for v in values], rows)
+            or join(c, node, n, [v[k] for v in values])
+            for k, n in enumerate(both)
+        ]
         made = self.chosen(test, [ops for ops, _ in arms], values, joins)
         c.variables.update(zip(both, made, strict=True))
 
