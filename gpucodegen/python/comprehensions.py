@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,8 @@ def _array(c: Context, evaluate: Evaluate, bind: Any, node: Comprehension) -> Vi
         element = ast.copy_location(ast.Call(loaded(node, _NEW), [element], []), node)
     items = evaluate(c, generator.iter)
     count = apply(c.b, np.maximum, [iterables.length(c, node, items), known(0)])
+    if isinstance(items, iterables.Range):
+        items = replace(items, count=count)
     saved = dict(c.variables)
     with c.block("other") as trial:
         bind(c, generator.target, iterables.item(c, node, items, known(0)))

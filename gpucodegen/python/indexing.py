@@ -28,7 +28,14 @@ from gpucodegen.python.gathers import Gathered
 from gpucodegen.python.masks import Mask, Selected, nonzero, settled
 from gpucodegen.python.range_checks import Block, Limits, convert, limited
 from gpucodegen.python.results import is_tuple
-from gpucodegen.python.scalars import Scalar, integers, known
+from gpucodegen.python.scalars import (
+    Scalar,
+    chosen,
+    compared,
+    integers,
+    known,
+    limits_of,
+)
 from gpucodegen.python.types import category
 from gpucodegen.records import dataclass
 
@@ -90,9 +97,14 @@ def _entry(c: Context, evaluate: Evaluate, node: ast.expr) -> Bound:
     """An entry's value: a slice, None, ``...``, an integer, an array or a tuple."""
     if isinstance(node, ast.Slice):
         ends = (node.lower, node.upper, node.step)
-        return slice(*(None if e is None else evaluate(c, e) for e in ends))
+        return slice(*(None if e is None else _entry(c, evaluate, e) for e in ends))
     if isinstance(node, ast.List):
         return tuple([evaluate(c, part) for part in node.elts])
+    if not isinstance(node, ast.UnaryOp) or not isinstance(node.op, ast.USub):
+        return evaluate(c, node)
+    value = evaluate(c, node.operand)
+    if isinstance(value, Scalar) and value.kind is int and value.value is not None:
+        return Negated(integers(c.b, "sub", known(0), value))
     return evaluate(c, node)
 
 
@@ -155,7 +167,7 @@ def _parsed(
             parts.append(Part(known(0), extent, 1))
             indices.append(entry)
             continue
-        if not isinstance(entry, Scalar):
+        if not isinstance(entry, Scalar | Negated):
             hint = "Use slices, integers, and arrays of integers or bools"
             raise c.refuse(node, f"an index that is {_kind(entry)}", hint)
         if has_arrays:
@@ -179,8 +191,24 @@ def _kind(value: Bound) -> str:
     return described(value)
 
 
-def position(c: Context, node: ast.AST, value: Scalar, extent: Scalar) -> Scalar:
-    """An index; a known negative one counts from the end."""
+@dataclass(frozen=True, slots=True)
+class Negated:
+    """An index written with a minus, which counts from the end if it is negative."""
+
+    number: Scalar
+
+
+def position(
+    c: Context, node: ast.AST, value: Scalar | Negated, extent: Scalar
+) -> Scalar:
+    """An index; one that is known or written as negative counts from the end."""
+    if isinstance(value, Negated):
+        behind, number = integers(c.b, "add", extent, value.number), value.number
+        if limits_of(number)[1] < 0:
+            return behind
+        is_negative = compared(c.b, "slt", number.ssa(c.b), known(0).ssa(c.b))
+        made = chosen(c.b, is_negative, behind.ssa(c.b), number.ssa(c.b))
+        return Scalar(int, made)
     if category(value.kind) not in "iu":
         hint = "Convert it with int(), or use // instead of /"
         raise c.wrong(node, "an index", [value], hint)
@@ -224,7 +252,8 @@ def _slice(
     c: Context, given: Any, extent: Scalar, place: ast.AST, *, is_checked: bool
 ) -> Part:
     step = known(1) if given.step is None else given.step
-    step = position(c, place, _number(c, place, step), known(0))
+    step = step.number if isinstance(step, Negated) else _number(c, place, step)
+    step = position(c, place, step, known(0))
     if step.value is None and not step.constant:
         raise c.refuse(place, "a slice whose step is 0", "Use another step")
     if step.value is not None:
@@ -253,8 +282,8 @@ def _slice(
     return Part(start, size, by)
 
 
-def _number(c: Context, node: ast.AST, value: Bound) -> Scalar:
-    if isinstance(value, Scalar):
+def _number(c: Context, node: ast.AST, value: Bound) -> Scalar | Negated:
+    if isinstance(value, Scalar | Negated):
         return value
     raise c.wrong(node, "a slice", [value], "Give its ends as integers")
 

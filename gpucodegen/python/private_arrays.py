@@ -130,7 +130,7 @@ def selected(c: Context, name: str, value: Bound) -> bool:
         required(
             c.b, rows, "eq", view.extents[0], "a mask of as many rows as the array"
         )
-    count = value.compacted(c.b, view).extents[0]
+    count = value.moved_to_front(c.b, view)
     c.buffers.expected[memory] += 1
     c.variables[name] = c.private[name] = prefix(c, whole, count)
     return True
