@@ -255,7 +255,7 @@ def _slice(
     step = step.number if isinstance(step, Negated) else _number(c, place, step)
     step = position(c, place, step, known(0))
     if step.value is None and not step.constant:
-        raise c.refuse(place, "a slice whose step is 0", "Use another step")
+        raise c.refuse(place, "a slice whose step is 0", "Use a number other than 0")
     if step.value is not None:
         limited(c.b, step, _FORWARD)
     start, stop = (

@@ -71,6 +71,12 @@ class Mask:
         whole = replace(self.truth, extents=(*self.truth.extents, *ones))
         return stretched(whole, extents)
 
+    def check(self, b: OperationList, extents: Extents) -> None:
+        """End the call unless an array of these extents is as long as the mask."""
+        for own, extent in zip(self.truth.extents, extents, strict=False):
+            if not same([own], [extent]):
+                required(b, own, "eq", extent, "a mask as long as its array")
+
     def count(self, b: OperationList) -> Scalar:
         """The number of positions that the mask selects."""
         truth = cast(self.truth, I8)
@@ -120,6 +126,7 @@ class Selected:
 
     def count(self, b: OperationList) -> Scalar:
         """The number of selected elements."""
+        self.mask.check(b, self.whole.extents)
         found = self.mask.count(b)
         for extent in self.whole.extents[self.mask.rank :]:
             found = apply(b, np.multiply, [found, extent])
@@ -127,6 +134,7 @@ class Selected:
 
     def compacted(self, b: OperationList) -> View:
         """A new array with the selected elements, in order."""
+        self.mask.check(b, self.whole.extents)
         rows = self.whole.extents[self.mask.rank :]
         count = self.mask.count(b)
         made = allocated(b, self.dtype, (count, *rows))
@@ -142,6 +150,7 @@ class Selected:
         The result is their number. Each row moves to its own place or to one before it,
         whose old row has been read, so rows that are not selected may be stored, too.
         """
+        self.mask.check(b, view.extents)
         truth = _readable(b, self.mask.truth, view)
 
         def visit(inner: OperationList, at: Places, count: Scalar) -> Scalar:
@@ -160,7 +169,7 @@ class Selected:
     def each(self, b: OperationList, body: Visit, written: View | None = None) -> None:
         """Run ``body`` on the position of each selected element and its new one.
 
-        ``written``: the array that ``body`` writes to at the position, if it is not new.
+        ``written``: the array that ``body`` writes to at the position, if not new.
         """
         truth = _readable(b, self.mask.truth, written)
         rows = self.whole.extents[self.mask.rank :]
@@ -195,6 +204,7 @@ class Selected:
             return
         if len(whole.extents) > len(rows) + 1:
             raise Disagree
+        self.mask.check(b, target.extents)
         count = self.mask.count(b)
         given = stretched(whole, (whole.extents[0], *rows))
         source = in_memory(b, given)

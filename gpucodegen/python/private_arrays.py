@@ -38,7 +38,7 @@ from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python.arrays import Lazy, View, assign, copied
 from gpucodegen.python.block_arguments import Join, PrefixJoin, prefix
 from gpucodegen.python.context import Bound, Context
-from gpucodegen.python.masks import Selected, required
+from gpucodegen.python.masks import Selected
 from gpucodegen.python.range_checks import Block
 from gpucodegen.python.results import leaves
 from gpucodegen.python.scalars import same
@@ -125,11 +125,6 @@ def selected(c: Context, name: str, value: Bound) -> bool:
         or _is_shared(c, name, view.roots)
     ):
         return False
-    (rows,) = value.mask.truth.extents
-    if not same([rows], view.extents[:1]):
-        required(
-            c.b, rows, "eq", view.extents[0], "a mask of as many rows as the array"
-        )
     count = value.moved_to_front(c.b, view)
     c.buffers.expected[memory] += 1
     c.variables[name] = c.private[name] = prefix(c, whole, count)
