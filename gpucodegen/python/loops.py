@@ -182,7 +182,9 @@ def _in_buffers(
     rest += [Carried(n, [PrefixJoin(made[n], n)], made[n]) for n in sorted(smaller)]
     rest, body = _fixpoint(s, node, rest, counted)
     operations = [op for block in body.blocks for op in block.operations]
-    is_right = private_arrays.only_assigned(c, operations, body.after, made, before)
+    is_right = private_arrays.only_assigned(
+        c, operations, body.after, made, before, smaller
+    )
     c.private = private
     if is_right:
         c.b.operations += first.operations

@@ -31,13 +31,14 @@ No row moves back, and all before it have been read, so this needs no second buf
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python.arrays import Lazy, View, assign, copied
 from gpucodegen.python.block_arguments import Join, PrefixJoin, prefix
 from gpucodegen.python.context import Bound, Context
+from gpucodegen.python.iterables import Zipped
 from gpucodegen.python.masks import Selected
 from gpucodegen.python.range_checks import Block
 from gpucodegen.python.results import leaves
@@ -149,11 +150,14 @@ def assigned(c: Context, name: str, value: Bound) -> bool:
     if not same(value.extents, view.extents) or _is_shared(c, name, view.roots):
         return False
     assign(c.b, value, view)
-    memory = view.memory
-    if memory not in c.buffers.expected and view.cut is not None:
-        memory = view.cut[0]
-    c.buffers.expected[memory] += 1
+    c.buffers.expected[_whole(c, view)] += 1
     return True
+
+
+def _whole(c: Context, view: View) -> Value:
+    """The buffer of a private variable, of which its array may be the first rows."""
+    is_part = view.memory not in c.buffers.expected and view.cut is not None
+    return view.cut[0] if is_part and view.cut else view.memory
 
 
 def join_rows(
@@ -164,7 +168,7 @@ def join_rows(
     ``private``: the arrays in buffers at the end of each arm.
     """
     for value, own in zip(values, private, strict=True):
-        if own.get(name) is not value or value.cut is None:
+        if own.get(name) is not value or not isinstance(value, View) or not value.cut:
             return []
     whole = c.buffers.wholes.get(values[0].cut[0])
     return [] if whole is None else [PrefixJoin(whole, name)]
@@ -181,6 +185,8 @@ def _is_shared(c: Context, name: str, roots: frozenset[object]) -> bool:
 def _roots(leaf: Bound) -> frozenset[object]:
     if isinstance(leaf, View):
         return leaf.roots
+    if isinstance(leaf, Zipped):
+        return frozenset[object]().union(*map(_roots, leaf.parts))
     reads = leaf.reads if isinstance(leaf, Lazy) else ()
     views = (read.view for read in reads if read.view is not None)
     return frozenset[object]().union(*(view.roots for view in views))
@@ -192,18 +198,19 @@ def only_assigned(
     after: Mapping[str, Bound],
     buffers: Mapping[str, View],
     before: Mapping[Value, int],
+    smaller: Collection[str],
 ) -> bool:
     """Whether an iteration leaves each variable in its buffer, and assigns it only.
 
-    ``before``: the expected writes when the iteration began.
+    ``before``: the expected writes when the iteration began; ``smaller``: variables
+    whose number of rows the loop carries.
     """
     expected = c.buffers.expected
-    return all(
-        after.get(name) is c.private[name]
-        and (
-            view.memory in c.buffers.free
-            or writes(operations, view.memory)
-            == expected[view.memory] - before[view.memory]
-        )
-        for name, view in buffers.items()
-    )
+    for name, view in buffers.items():
+        whole = _whole(c, view)
+        if after.get(name) is not (c.private[name] if name in smaller else view):
+            return False
+        count = expected[whole] - before[whole]
+        if whole not in c.buffers.free and writes(operations, view.memory) != count:
+            return False
+    return True
