@@ -15,7 +15,7 @@ import numpy as np
 from gpucodegen.ir.operation import Operation, Region, single_block
 from gpucodegen.ir.types import I1
 from gpucodegen.passes.framework.builder import OperationList
-from gpucodegen.python import comprehensions, indexing, iterables
+from gpucodegen.python import indexing, iterables
 from gpucodegen.python.arrays import (
     Array,
     Lazy,
@@ -66,14 +66,7 @@ def call(c: Context, evaluate: Any, node: ast.Call) -> Bound:
     if made is not None:
         return made
     function, own = _called(c, evaluate, node)
-    filled = comprehensions.argument(c, evaluate, bind, node, function)
-    if filled is not None and function in comprehensions.WHOLE:
-        if node.args[1:] or node.keywords:
-            raise c.refuse(node, "more arguments here", "Fill an array in a loop")
-        return filled
-    rest = node.args if filled is None else node.args[1:]
-    first = [] if filled is None else [filled]
-    arguments = own + first + [part for a in rest for part in _arguments(c, a)]
+    arguments = own + [part for a in node.args for part in _arguments(c, a)]
     named = {str(k.arg): settled(c.b, _argument(c, k.value)) for k in node.keywords}
     c.at(node)
     what = f"`{ast.unparse(node.func)}`"

@@ -104,8 +104,8 @@ class Structured:
                     stop = ast.copy_location(ast.Break(), inner)
                     yes = ast.copy_location(ast.Constant(True), inner)
                     found += [
-                        assignment(inner, value, result),
-                        assignment(inner, is_set, yes),
+                        _assigned(inner, value, result),
+                        _assigned(inner, is_set, yes),
                         stop,
                     ]
                 elif isinstance(inner, ast.If):
@@ -119,11 +119,11 @@ class Structured:
 
         made.body = broken(made.body)
         no = ast.copy_location(ast.Constant(False), node)
-        given = ast.copy_location(ast.Return(loaded(node, value)), node)
-        test = ast.copy_location(ast.If(loaded(node, is_set), [given], []), node)
+        given = ast.copy_location(ast.Return(_name(node, value)), node)
+        test = ast.copy_location(ast.If(_name(node, is_set), [given], []), node)
         return [
-            assignment(node, value, _unset(node, first)),
-            assignment(node, is_set, no),
+            _assigned(node, value, _unset(node, first)),
+            _assigned(node, is_set, no),
             made,
             test,
         ]
@@ -131,33 +131,33 @@ class Structured:
     def _over_elements(self, node: ast.For) -> Block:
         """A loop over an array's first dimension, or over the parts of a tuple."""
         if isinstance(node.iter, ast.Tuple | ast.List) and not _breaks(node.body):
-            parts = [assignment(node, deepcopy(node.target), e) for e in node.iter.elts]
+            parts = [_assigned(node, deepcopy(node.target), e) for e in node.iter.elts]
             bodies = [self._sunk(deepcopy(node.body), in_loop=True) for _ in parts]
             return [s for n, part in enumerate(parts) for s in (part, *bodies[n])]
         self.flags += 1
         array, count = f"array.{self.flags}", f"place.{self.flags}"
         made = deepcopy(node)
-        element = ast.Subscript(loaded(node, array), loaded(node, count), ast.Load())
+        element = ast.Subscript(_name(node, array), _name(node, count), ast.Load())
         made.target = ast.copy_location(ast.Name(count, ast.Store()), node)
-        length = ast.Call(loaded(node, LENGTH), [loaded(node, array)], [])
-        made.iter = ast.Call(loaded(node, RANGE), [length], [])
-        made.body = [assignment(node, deepcopy(node.target), element), *made.body]
+        length = ast.Call(_name(node, LENGTH), [_name(node, array)], [])
+        made.iter = ast.Call(_name(node, RANGE), [length], [])
+        made.body = [_assigned(node, deepcopy(node.target), element), *made.body]
         found = ast.copy_location(made, node)
-        return [assignment(node, array, node.iter), ast.fix_missing_locations(found)]
+        return [_assigned(node, array, node.iter), ast.fix_missing_locations(found)]
 
     def _reshaped(self, node: ast.Assign) -> Block:
         """``a.shape = shape`` as an assignment to ``a``."""
         self.flags += 1
         shape = f"shape.{self.flags}"
-        made: Block = [assignment(node, shape, node.value)]
+        made: Block = [_assigned(node, shape, node.value)]
         for target in node.targets:
-            value, array = loaded(node, shape), _reshaped_name(target)
+            value, array = _name(node, shape), _reshaped_name(target)
             if array is None:
-                made.append(assignment(node, target, value))
+                made.append(_assigned(node, target, value))
             else:
-                given = [loaded(target, array.id), value]
-                view = ast.Call(loaded(target, RESHAPED), given, [])
-                made.append(assignment(node, array.id, view))
+                given = [_name(target, array.id), value]
+                view = ast.Call(_name(target, RESHAPED), given, [])
+                made.append(_assigned(node, array.id, view))
         return made
 
     def _jump(self, node: ast.stmt, in_loop: bool, flag: str) -> Block:
@@ -166,10 +166,10 @@ class Structured:
                 hint = "Assign the result to a variable, and `break`"
                 raise self.refuse(node, "`return` inside of a loop", hint)
             value = node.value or ast.copy_location(ast.Constant(None), node)
-            return [_branched(assignment(node, RESULT, value))]
+            return [_branched(_assigned(node, RESULT, value))]
         if isinstance(node, ast.Break):
             stop = ast.copy_location(ast.Constant(False), node)
-            return [assignment(node, flag, stop)]
+            return [_assigned(node, flag, stop)]
         return []
 
     def _loop(self, node: ast.For | ast.While) -> Block:
@@ -183,9 +183,9 @@ class Structured:
             return [made]
         self.flags += 1
         flag = f"{RUNS}{self.flags}"
-        go = assignment(node, flag, ast.Constant(True))
+        go = _assigned(node, flag, ast.Constant(True))
         if isinstance(node, ast.While):
-            tests: list[ast.expr] = [loaded(node, flag), node.test]
+            tests: list[ast.expr] = [_name(node, flag), node.test]
             test = ast.copy_location(ast.BoolOp(ast.And(), tests), node)
             body = self._sunk(node.body, in_loop=True, flag=flag)
             return [go, ast.copy_location(ast.While(test, body, []), node)]
@@ -200,16 +200,16 @@ class Structured:
             raise self.refuse(node, "`break` where the step is a variable", hint)
         count, last = f"count.{self.flags}", f"stop.{self.flags}"
         compare = ast.Lt() if by > 0 else ast.Gt()
-        inside = ast.Compare(loaded(node, count), [compare], [loaded(node, last)])
-        test = ast.BoolOp(ast.And(), [loaded(node, flag), inside])
-        add = ast.BinOp(loaded(node, count), ast.Add(), ast.Constant(by))
+        inside = ast.Compare(_name(node, count), [compare], [_name(node, last)])
+        test = ast.BoolOp(ast.And(), [_name(node, flag), inside])
+        add = ast.BinOp(_name(node, count), ast.Add(), ast.Constant(by))
         body = [
-            assignment(node, node.target, loaded(node, count)),
-            assignment(node, count, add),
+            _assigned(node, node.target, _name(node, count)),
+            _assigned(node, count, add),
             *self._sunk(node.body, in_loop=True, flag=flag),
         ]
         loop = ast.copy_location(ast.While(test, body, []), node)
-        begin = [assignment(node, count, start), assignment(node, last, stop)]
+        begin = [_assigned(node, count, start), _assigned(node, last, stop)]
         return [*begin, ast.fix_missing_locations(loop)]
 
 
@@ -254,14 +254,14 @@ def _number(node: ast.expr) -> int:
     return found if type(found) is int else 0
 
 
-def loaded(place: ast.AST, name: str) -> ast.expr:
+def _name(place: ast.AST, name: str) -> ast.expr:
     return ast.copy_location(ast.Name(name, ast.Load()), place)  # type: ignore[arg-type]
 
 
 def _unset(place: ast.stmt, like: ast.expr | None) -> ast.expr:
     """`UNSET`, or a tuple of it in the form of another tuple."""
     if not isinstance(like, ast.Tuple):
-        return loaded(place, UNSET_NAME)
+        return _name(place, UNSET_NAME)
     return ast.Tuple([_unset(place, part) for part in like.elts], ast.Load())
 
 
@@ -286,7 +286,7 @@ def _split(node: ast.Assign) -> list[ast.Assign]:
     later = (name in own for n, name in enumerate(names) for own in read[n + 1 :])
     if calls or any(later):
         return [node]
-    return [assignment(node, n, v) for n, v in zip(names, value.elts, strict=True)]
+    return [_assigned(node, n, v) for n, v in zip(names, value.elts, strict=True)]
 
 
 def _branched(node: ast.Assign) -> ast.stmt:
@@ -296,13 +296,12 @@ def _branched(node: ast.Assign) -> ast.stmt:
     if others or not (isinstance(target, ast.Name) and isinstance(chosen, ast.IfExp)):
         return node
     arms = (
-        [_branched(assignment(node, target.id, v))]
-        for v in (chosen.body, chosen.orelse)
+        [_branched(_assigned(node, target.id, v))] for v in (chosen.body, chosen.orelse)
     )
     return ast.copy_location(ast.If(chosen.test, *arms), node)
 
 
-def assignment(place: ast.AST, target: str | ast.expr, value: ast.expr) -> ast.Assign:
+def _assigned(place: ast.stmt, target: str | ast.expr, value: ast.expr) -> ast.Assign:
     to = ast.Name(target, ast.Store()) if isinstance(target, str) else target
     made = ast.copy_location(ast.Assign([to], value), place)
     return ast.fix_missing_locations(made)
