@@ -233,8 +233,9 @@ def _readable(b: OperationList, array: Lazy, written: View | None = None) -> Vie
         or not same(view.extents, array.extents)
     ):
         return in_memory(b, array)
-    is_other = written is not None and view.memory is not written.memory
-    return in_memory(b, array) if is_other and may_share(view, written) else view
+    if written is None or view.memory is written.memory:
+        return view
+    return in_memory(b, array) if may_share(view, written) else view
 
 
 def without_first(array: Lazy) -> Lazy:

@@ -133,6 +133,7 @@ def test_programs(program: tuple[str, tuple[Any, ...]]):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::gpucodegen.errors.warnings.PossiblyOutOfBounds")
 @pytest.mark.cases("target", ["cpu", "sim"])
 @pytest.mark.cases("program", PROGRAMS, parts=2)
 def test_programs_on(program: tuple[str, tuple[Any, ...]], target: str):
