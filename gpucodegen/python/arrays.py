@@ -38,7 +38,7 @@ class Part:
 
     offset: Scalar
     size: Scalar = ONE
-    step: int | None = None
+    step: int | Value | None = None
 
     def is_like(self, other: Part) -> bool:
         """Whether both certainly select the same positions in the same order."""

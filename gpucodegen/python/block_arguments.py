@@ -16,9 +16,9 @@ from gpucodegen.ir.attributes import StridedLayoutAttr
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import INDEX, MemRefType, Type
 from gpucodegen.passes.framework.builder import OperationList
-from gpucodegen.python.arrays import Lazy, View, allocated
+from gpucodegen.python.arrays import Lazy, Part, View, allocated
 from gpucodegen.python.context import Bound, Context, described
-from gpucodegen.python.indexing import strides_of
+from gpucodegen.python.indexing import strides_of, viewed
 from gpucodegen.python.range_checks import convert
 from gpucodegen.python.results import leaves
 from gpucodegen.python.scalars import NATURAL, Scalar, known, same
@@ -40,6 +40,21 @@ def assigned(block: Iterable[ast.stmt]) -> list[str]:
         if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)
     )
     return list(dict.fromkeys(names))
+
+
+def always_assigned(block: Iterable[ast.stmt]) -> frozenset[str]:
+    r"""Names that every path through a block assigns; its loops may have no iteration.
+
+    >>> sorted(always_assigned(ast.parse("if a: b = 1\nelse: b = c = 2\nd = 3").body))
+    ['b', 'd']
+    """
+    found = NOTHING
+    for node in block:
+        if isinstance(node, ast.If):
+            found |= always_assigned(node.body) & always_assigned(node.orelse)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            found |= names(node, ast.Store)
+    return found
 
 
 @dataclass(slots=True)
@@ -236,7 +251,35 @@ class SameJoin:
         return self.leaf
 
 
-Join = NumberJoin | ArrayJoin | SameJoin
+@dataclass(frozen=True, eq=False)
+class PrefixJoin:
+    """A join of arrays that are the first rows of one buffer: their number is passed.
+
+    ``name``: the variable, whose array in the buffer is in `Context.private`.
+    """
+
+    leaf: View
+    name: str
+    type = INDEX
+
+    def value(self, b: OperationList, leaf: Any) -> Any:
+        return leaf.extents[0].ssa(b)
+
+    def restored(self, c: Context, values: Any) -> Bound:
+        """The first rows; also where the variable is private."""
+        view = prefix(c, self.leaf, Scalar(int, next(values), limits=NATURAL))
+        if self.name in c.private:
+            c.private[self.name] = view
+        return view
+
+
+def prefix(c: Context, view: View, count: Scalar) -> View:
+    """The first ``count`` rows of an array."""
+    rest = [Part(known(0), extent, 1) for extent in view.extents[1:]]
+    return viewed(c, view, [Part(known(0), count, 1), *rest])
+
+
+Join = NumberJoin | ArrayJoin | SameJoin | PrefixJoin
 Joins = list[Join]
 
 

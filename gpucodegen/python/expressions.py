@@ -545,20 +545,27 @@ def _formatted(c: Context, node: ast.JoinedStr) -> Bound:
 
 def _comprehension(c: Context, node: ast.ListComp | ast.GeneratorExp) -> Bound:
     """A tuple: one item for each of those that are known."""
-    (generator, *others) = node.generators
-    items = iterables.known_items(c, node, evaluate(c, generator.iter))
-    if others or items is None:
-        what = f"`{ast.unparse(node):.60}` ({type(node).__name__})"
-        raise c.refuse(node, what, _HINTS[type(node)])
     saved, made = dict(c.variables), list[Bound]()
-    for item in items:
-        bind(c, generator.target, item)
-        tests = [condition(c, test) for test in generator.ifs]
-        if any(test.value is not None for test in tests):
-            hint = _HINTS[ast.ListComp]
-            raise c.refuse(node, "a condition that is not known", hint)
-        if all(test.constant for test in tests):
+
+    def collect(generators: Sequence[ast.comprehension]) -> None:
+        if not generators:
             made.append(evaluate(c, node.elt))
+            return
+        generator, *inner = generators
+        items = iterables.known_items(c, node, evaluate(c, generator.iter))
+        if items is None:
+            what = f"`{ast.unparse(node):.60}` ({type(node).__name__})"
+            raise c.refuse(node, what, _HINTS[type(node)])
+        for item in items:
+            bind(c, generator.target, item)
+            tests = [condition(c, test) for test in generator.ifs]
+            if any(test.value is not None for test in tests):
+                hint = _HINTS[ast.ListComp]
+                raise c.refuse(node, "a condition that is not known", hint)
+            if all(test.constant for test in tests):
+                collect(inner)
+
+    collect(node.generators)
     c.variables = saved
     return tuple(made)
 

@@ -27,7 +27,14 @@ from gpucodegen.python.gathers import Gathered
 from gpucodegen.python.masks import Mask, Selected, nonzero, settled
 from gpucodegen.python.range_checks import Limits, convert, limited
 from gpucodegen.python.results import is_tuple
-from gpucodegen.python.scalars import Scalar, integers, known
+from gpucodegen.python.scalars import (
+    Scalar,
+    chosen,
+    compared,
+    integers,
+    known,
+    limits_of,
+)
 from gpucodegen.python.types import category
 from gpucodegen.records import dataclass
 
@@ -89,9 +96,14 @@ def _entry(c: Context, evaluate: Evaluate, node: ast.expr) -> Bound:
     """An entry's value: a slice, None, ``...``, an integer, an array or a tuple."""
     if isinstance(node, ast.Slice):
         ends = (node.lower, node.upper, node.step)
-        return slice(*(None if e is None else evaluate(c, e) for e in ends))
+        return slice(*(None if e is None else _entry(c, evaluate, e) for e in ends))
     if isinstance(node, ast.List):
         return tuple([evaluate(c, part) for part in node.elts])
+    if not isinstance(node, ast.UnaryOp) or not isinstance(node.op, ast.USub):
+        return evaluate(c, node)
+    value = evaluate(c, node.operand)
+    if isinstance(value, Scalar) and value.kind is int and value.value is not None:
+        return Negated(integers(c.b, "sub", known(0), value))
     return evaluate(c, node)
 
 
@@ -152,7 +164,7 @@ def _parsed(
             parts.append(Part(known(0), extent, 1))
             indices.append(entry)
             continue
-        if not isinstance(entry, Scalar):
+        if not isinstance(entry, Scalar | Negated):
             hint = "Use slices, integers, and arrays of integers or bools"
             raise c.refuse(node, f"an index that is {_kind(entry)}", hint)
         if has_arrays:
@@ -176,8 +188,24 @@ def _kind(value: Bound) -> str:
     return described(value)
 
 
-def position(c: Context, node: ast.AST, value: Scalar, extent: Scalar) -> Scalar:
-    """An index; a known negative one counts from the end."""
+@dataclass(frozen=True, slots=True)
+class Negated:
+    """An index written with a minus, which counts from the end if it is negative."""
+
+    number: Scalar
+
+
+def position(
+    c: Context, node: ast.AST, value: Scalar | Negated, extent: Scalar
+) -> Scalar:
+    """An index; one that is known or written as negative counts from the end."""
+    if isinstance(value, Negated):
+        behind, number = integers(c.b, "add", extent, value.number), value.number
+        if limits_of(number)[1] < 0:
+            return behind
+        is_negative = compared(c.b, "slt", number.ssa(c.b), known(0).ssa(c.b))
+        made = chosen(c.b, is_negative, behind.ssa(c.b), number.ssa(c.b))
+        return Scalar(int, made)
     if category(value.kind) not in "iu":
         hint = "Convert it with int(), or use // instead of /"
         raise c.wrong(node, "an index", [value], hint)
@@ -192,20 +220,28 @@ _INSIDE = Limits(
     2**63 - 1,
     "a slice that ends outside of its array or before it starts; limit its ends",
 )
+_FORWARD = Limits(
+    1,
+    2**63 - 1,
+    "a slice whose step is not positive; write a negative step as a number",
+)
 
 
 def _slice(c: Context, given: Any, extent: Scalar, place: ast.AST) -> Part:
     """A part between two ends that are checked: Python would cut it to its array."""
     step = known(1) if given.step is None else given.step
-    if not isinstance(step, Scalar) or step.value is not None or not step.constant:
-        hint = "Use a number other than 0"
-        raise c.refuse(place, "a slice whose step is no number", hint)
+    step = step.number if isinstance(step, Negated) else _number(c, place, step)
+    step = position(c, place, step, known(0))
+    if step.value is None and not step.constant:
+        raise c.refuse(place, "a slice whose step is 0", "Use a number other than 0")
+    if step.value is not None:
+        limited(c.b, step, _FORWARD)
     start, stop = (
         None if e is None else position(c, place, _number(c, place, e), extent)
         for e in (given.start, given.stop)
     )
-    by, b = int(step.constant), c.b
-    if by > 0:
+    by, b = step.mixed(), c.b
+    if isinstance(by, Value) or by > 0:
         inside = start, stop and integers(b, "sub", extent, stop)
         start = start or known(0)
         size = integers(b, "sub", stop or extent, start)
@@ -220,14 +256,15 @@ def _slice(c: Context, given: Any, extent: Scalar, place: ast.AST) -> Part:
     if size.value is None:
         size = known(max(0, size.constant))
     limited(b, size, _INSIDE)
-    if abs(by) != 1:
-        more = integers(b, "add", size, known(abs(by) - 1))
-        size = integers(b, "floordiv", more, known(abs(by)))
+    if by not in (1, -1):
+        width = step if isinstance(by, Value) else known(abs(by))
+        more = integers(b, "sub", integers(b, "add", size, width), known(1))
+        size = integers(b, "floordiv", more, width)
     return Part(start, size, by)
 
 
-def _number(c: Context, node: ast.AST, value: Bound) -> Scalar:
-    if isinstance(value, Scalar):
+def _number(c: Context, node: ast.AST, value: Bound) -> Scalar | Negated:
+    if isinstance(value, Scalar | Negated):
         return value
     raise c.wrong(node, "a slice", [value], "Give its ends as integers")
 
@@ -416,8 +453,10 @@ def _part_type(view: View, parts: Sequence[Part], kept: Sequence[int]) -> MemRef
     shape = tuple(_static(parts[n].size.mixed()) for n in kept)
     scaled: list[int | None] = []
     for n in kept:
-        stride = strides[n]
-        scaled.append(None if stride is None else stride * (parts[n].step or 1))
+        stride, step = strides[n], parts[n].step or 1
+        scaled.append(
+            None if stride is None or isinstance(step, Value) else stride * step
+        )
     layout = StridedLayoutAttr(tuple(scaled), total)
     return MemRefType(shape, view.type.element, layout)
 

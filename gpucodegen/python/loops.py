@@ -10,25 +10,31 @@ from itertools import combinations, count
 from typing import Protocol
 
 from gpucodegen import errors
+from gpucodegen.ir.attributes import StringAttr
 from gpucodegen.ir.operation import Value, single_block
 from gpucodegen.ir.types import INDEX, MemRefType
 from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python import private_arrays
-from gpucodegen.python.arrays import Lazy, View, may_share
+from gpucodegen.python.arrays import Lazy, View, allocated, fill, may_share
 from gpucodegen.python.block_arguments import (
+    UNSET,
     Carried,
     Liveness,
+    NumberJoin,
+    PrefixJoin,
+    always_assigned,
     assigned,
     join,
+    names,
     narrowed,
 )
 from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.expressions import condition, evaluate
-from gpucodegen.python.range_checks import Block, convert
+from gpucodegen.python.range_checks import Block, Limits, convert, last_of, limited
 from gpucodegen.python.range_flags import after_loop, before_loop
 from gpucodegen.python.results import is_tuple, leaves, rebuilt
 from gpucodegen.python.scalars import Scalar, integers, known, limits_of
-from gpucodegen.python.structured_control_flow import LENGTH, range_of
+from gpucodegen.python.structured_control_flow import LENGTH, RUNS, range_of
 from gpucodegen.python.types import category
 from gpucodegen.records import dataclass
 
@@ -72,9 +78,7 @@ def loop(s: Statements, node: ast.For) -> None:
         bounds = known(0), _trips(s, start, stop, step), known(1)
     operands = [bound.ssa(c.b) for bound in bounds]
 
-    def head(iv: Value) -> None:
-        low, high = limits_of(bounds[0])[0], limits_of(bounds[1])[1] - 1
-        position = Scalar(int, iv, limits=(low, max(low, high)))
+    def head(position: Scalar) -> None:
         if counted:
             passed = integers(c.b, "mul", position, step)
             position = integers(c.b, "add", start, passed)
@@ -85,11 +89,14 @@ def loop(s: Statements, node: ast.For) -> None:
         iv = Value(INDEX, target, c.b.location)
         with c.block("loop") as inner:
             inner.variable, inner.own, inner.ends = iv, (iv, *inside), bounds
-            head(iv)
+            low, high = limits_of(bounds[0])[0], limits_of(bounds[1])[1] - 1
+            head(Scalar(int, iv, limits=(low, max(low, high))))
             _received(s, own, inside)
             s.block(node.body)
             return _Body((inner,), inside, c.variables, (iv,))
 
+    is_read = _is_read_after(s, node, target)
+    fresh = _initialize_fresh(s, node, body, skip=target)
     own, made, buffers = _translated(s, node, _carried(s, node, skip=target), body)
     (inner,) = made.blocks
     c.at(node)
@@ -104,6 +111,11 @@ def loop(s: Statements, node: ast.For) -> None:
     )
     after_loop(c.b, flags)
     _left(s, node, own, results, buffers)
+    if is_read or fresh:
+        size = integers(c.b, "sub", bounds[1], bounds[0])
+        limited(c.b, size, Limits(1, 2**63 - 1, _NO_ITERATION))
+    if is_read:
+        head(last_of(c.b, *bounds))
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +169,7 @@ def _in_buffers(
     expected = dict(c.buffers.expected)
     with c.block("other") as first:
         made = {n: private_arrays.buffer(c, n, loop) for n, loop in names.items()}
+    smaller = private_arrays.shrinking(c, node, [*names])
     c.variables |= made
     c.private |= made
     before = dict(c.buffers.expected)
@@ -166,12 +179,16 @@ def _in_buffers(
         return translate(own)
 
     rest = [n for n in own if n.name not in names]
+    rest += [Carried(n, [PrefixJoin(made[n], n)], made[n]) for n in sorted(smaller)]
     rest, body = _fixpoint(s, node, rest, counted)
     operations = [op for block in body.blocks for op in block.operations]
+    is_right = private_arrays.only_assigned(
+        c, operations, body.after, made, before, smaller
+    )
     c.private = private
-    if private_arrays.only_assigned(c, operations, body.after, made, before):
+    if is_right:
         c.b.operations += first.operations
-        return rest, body, made
+        return rest, body, {n: view for n, view in made.items() if n not in smaller}
     c.variables, c.buffers.expected = variables, expected
     return None
 
@@ -251,9 +268,16 @@ def repeat(s: Statements, node: ast.While) -> None:
         with c.block("other") as inner:
             _received(s, own, inside)
             s.block(node.body)
+            c.variables[ran] = known(True)
             return _Body((test, inner), inside, c.variables, (holds, *asked))
 
-    own, made, buffers = _translated(s, node, _carried(s, node), body)
+    ran = f"ran.{node.lineno}.{node.col_offset}"
+    fresh = _initialize_fresh(s, node, body)
+    carried = _carried(s, node)
+    if fresh and not _always_runs(node):
+        c.variables[ran] = known(False)
+        carried.append(Carried(ran, [NumberJoin(known(False))], known(False)))
+    own, made, buffers = _translated(s, node, carried, body)
     test, inner = made.blocks
     c.at(node)
     test.add("scf.condition", made.more)
@@ -267,6 +291,66 @@ def repeat(s: Statements, node: ast.While) -> None:
     ]
     results = c.b.add("scf.while", first, [v.type for v in made.inside], {}, regions)
     _left(s, node, own, results, buffers)
+    if ran in c.variables:
+        message = {"msg": StringAttr(_NO_ITERATION)}
+        c.b.add("cf.assert", (c.variables.pop(ran).ssa(c.b),), (), message)
+
+
+_NO_ITERATION = "a loop without iterations, whose variables are read behind it"
+
+
+def _always_runs(node: ast.While) -> bool:
+    """Whether a loop certainly has a first iteration: ``while True`` with jumps."""
+    tests = node.test.values if isinstance(node.test, ast.BoolOp) else [node.test]
+    flag, *others = tests
+    is_flag = isinstance(flag, ast.Name) and flag.id.startswith(RUNS)
+    return all(
+        isinstance(test, ast.Constant) and bool(test.value)
+        for test in (others if is_flag else tests)
+    )
+
+
+def _is_read_after(s: Statements, node: ast.For, target: str) -> bool:
+    """Whether the last value of the loop's variable is read after the loop."""
+    return target in s.live.after[node] and target not in assigned(node.body)
+
+
+def _initialize_fresh(
+    s: Statements, node: ast.For | ast.While, translate: Translate, skip: str = ""
+) -> bool:
+    """Give values to variables that only the loop assigns and that are read after it.
+
+    Each path through the body assigns them before it reads them, so the values are
+    never read if the loop has an iteration. Arrays get memory of the shape that the
+    body gives them, if that is known before the loop. False if there are none.
+    """
+    c = s.c
+    body = node.body
+    read = Liveness(s.live.always).before(body, frozenset())
+    if isinstance(node, ast.While):
+        read |= names(node.test, ast.Load)
+    wanted = always_assigned(body) & s.live.after[node]
+    wanted -= read | c.variables.keys() | {skip}
+    if not wanted:
+        return False
+    saved = dict(c.variables), dict(c.private), dict(c.buffers.expected)
+    with c.block("other"):
+        _, made = _fixpoint(s, node, _carried(s, node, skip), translate)
+    c.variables, c.private, c.buffers.expected = saved
+    inner = made.blocks[-1]
+    for name in sorted(wanted):
+        value = made.after.get(name)
+        if isinstance(value, Scalar):
+            c.variables[name] = convert(c.b, known(0), value.kind)
+        elif isinstance(value, View | Lazy):
+            ends = [e.value for e in value.extents if e.value is not None]
+            if any(map(inner.defines, ends)):
+                c.variables[name] = UNSET
+                continue
+            view = allocated(c.b, value.dtype, value.extents)
+            fill(c.b, view, known(0))
+            c.variables[name] = view
+    return any(name in c.variables for name in wanted)
 
 
 ROUNDS = 100
@@ -337,11 +421,16 @@ def _widened(
     for n in own:
         if after[n.name] is None:
             raise s.c.located(errors.UndefinedName, node, name=n.name)
+        if isinstance(n.joins[0] if n.joins else None, PrefixJoin):
+            made.append(n)
+            continue
         first = rebuilt(n.shape, iter([j.leaf for j in n.joins]))
         handed_on = _of_earlier_iterations(after[n.name], node, outside)
         joins = join(s.c, node, n.name, [first, handed_on])
         made.append(replace(n, joins=[*map(narrowed, joins, n.joins)]))
-    before, views = (_views(v) for v in ([n.shape for n in own], after.values()))
+    whole = [n for n in own if not any(isinstance(j, PrefixJoin) for j in n.joins)]
+    before = _views([n.shape for n in whole])
+    views = _views([after[n.name] for n in whole])
     arrays = {v for v in inside if isinstance(v.type, MemRefType)}
     swapped = {v.memory for v in views} == arrays and not any(
         may_share(x, y) for x, y in combinations(before, 2)

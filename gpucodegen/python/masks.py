@@ -39,7 +39,7 @@ from gpucodegen.python.elementwise import NoRow, apply, kinds_of
 from gpucodegen.python.nests import counted, nest
 from gpucodegen.python.range_checks import convert
 from gpucodegen.python.reductions import SUM, Reduction
-from gpucodegen.python.scalars import Scalar, chosen, compared, known
+from gpucodegen.python.scalars import Scalar, chosen, compared, known, same
 from gpucodegen.python.types import Kind, category, dtype_of
 from gpucodegen.records import dataclass
 
@@ -70,6 +70,12 @@ class Mask:
             raise Disagree
         whole = replace(self.truth, extents=(*self.truth.extents, *ones))
         return stretched(whole, extents)
+
+    def check(self, b: OperationList, extents: Extents) -> None:
+        """End the call unless an array of these extents is as long as the mask."""
+        for own, extent in zip(self.truth.extents, extents, strict=False):
+            if not same([own], [extent]):
+                required(b, own, "eq", extent, "a mask as long as its array")
 
     def count(self, b: OperationList) -> Scalar:
         """The number of positions that the mask selects."""
@@ -120,6 +126,7 @@ class Selected:
 
     def count(self, b: OperationList) -> Scalar:
         """The number of selected elements."""
+        self.mask.check(b, self.whole.extents)
         found = self.mask.count(b)
         for extent in self.whole.extents[self.mask.rank :]:
             found = apply(b, np.multiply, [found, extent])
@@ -127,18 +134,44 @@ class Selected:
 
     def compacted(self, b: OperationList) -> View:
         """A new array with the selected elements, in order."""
+        self.mask.check(b, self.whole.extents)
         rows = self.whole.extents[self.mask.rank :]
         count = self.mask.count(b)
         made = allocated(b, self.dtype, (count, *rows))
-        source = in_memory(b, self.whole)
+        source = _readable(b, self.whole)
         self.each(
             b, lambda inner, at, row: made.put(inner, row, source.element(inner, at))
         )
         return made
 
-    def each(self, b: OperationList, body: Visit) -> None:
-        """Run ``body`` on the position of each selected element and its new one."""
-        truth = in_memory(b, self.mask.truth)
+    def moved_to_front(self, b: OperationList, view: View) -> Scalar:
+        """Move the selected rows of ``view``, which is all of the array, to its front.
+
+        The result is their number. Each row moves to its own place or to one before it,
+        whose old row has been read, so rows that are not selected may be stored, too.
+        """
+        self.mask.check(b, view.extents)
+        truth = _readable(b, self.mask.truth, view)
+
+        def visit(inner: OperationList, at: Places, count: Scalar) -> Scalar:
+            nest(
+                inner,
+                view.extents[1:],
+                lambda own, rest: view.put(
+                    own, [count, *rest], view.element(own, [*at, *rest])
+                ),
+            )
+            holds = truth.element(inner, at)
+            return apply(inner, np.add, [count, convert(inner, holds, int)])
+
+        return counted(b, self.mask.truth.extents, visit)
+
+    def each(self, b: OperationList, body: Visit, written: View | None = None) -> None:
+        """Run ``body`` on the position of each selected element and its new one.
+
+        ``written``: the array that ``body`` writes to at the position, if not new.
+        """
+        truth = _readable(b, self.mask.truth, written)
         rows = self.whole.extents[self.mask.rank :]
 
         def visit(inner: OperationList, at: Sequence[Scalar], count: Scalar) -> Scalar:
@@ -171,6 +204,7 @@ class Selected:
             return
         if len(whole.extents) > len(rows) + 1:
             raise Disagree
+        self.mask.check(b, target.extents)
         count = self.mask.count(b)
         given = stretched(whole, (whole.extents[0], *rows))
         source = in_memory(b, given)
@@ -179,8 +213,29 @@ class Selected:
         text = "a mask selects as many elements as are assigned"
         required(b, count, "eq", source.extents[0], text)
         self.each(
-            b, lambda inner, at, row: target.put(inner, at, source.element(inner, row))
+            b,
+            lambda inner, at, row: target.put(inner, at, source.element(inner, row)),
+            target,
         )
+
+
+def _readable(b: OperationList, array: Lazy, written: View | None = None) -> View:
+    """The elements of an array, in memory that a loop over positions may read.
+
+    It may write to ``written`` at positions that it has read, or before them.
+    """
+    read = array.plain
+    view = None if read is None else read.view
+    if (
+        read is None
+        or view is None
+        or read.follows != tuple(range(len(array.extents)))
+        or not same(view.extents, array.extents)
+    ):
+        return in_memory(b, array)
+    if written is None or view.memory is written.memory:
+        return view
+    return in_memory(b, array) if may_share(view, written) else view
 
 
 def without_first(array: Lazy) -> Lazy:

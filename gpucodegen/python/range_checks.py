@@ -178,7 +178,7 @@ def leave(b: OperationList, body: Block) -> None:
         count, values, own = len(b.operations), [known(0)], []
         if body.ends is not None:
             start, stop, _ = body.ends
-            values, own = [start, _last(b, *body.ends)], [(start, stop)]
+            values, own = [start, last_of(b, *body.ends)], [(start, stop)]
         numbers = tuple(
             body.replaced(b, number, value)
             for number in check.numbers
@@ -198,7 +198,7 @@ def leave(b: OperationList, body: Block) -> None:
             del b.operations[count:]
 
 
-def _last(b: OperationList, start: Scalar, stop: Scalar, step: Scalar) -> Scalar:
+def last_of(b: OperationList, start: Scalar, stop: Scalar, step: Scalar) -> Scalar:
     """The last value of a range that is not empty."""
     last = integers(b, "sub", stop, known(1))
     if step == known(1):

@@ -34,9 +34,10 @@ from gpucodegen.python.expressions import (
     operand,
 )
 from gpucodegen.python.functions import numpy_functions
+from gpucodegen.python.functions.arguments import array_of
 from gpucodegen.python.masks import Selected, settled
 from gpucodegen.python.operators import combined
-from gpucodegen.python.range_checks import convert
+from gpucodegen.python.range_checks import Limits, convert, limited
 from gpucodegen.python.results import is_tuple, leaves, rebuilt
 from gpucodegen.python.scalars import OutOfRange, Scalar, known, united
 from gpucodegen.python.types import (
@@ -81,7 +82,7 @@ class Statements:
         if isinstance(target, ast.Name):
             c.variables[target.id] = kept(self.c.b, value)
         elif isinstance(target, ast.Tuple | ast.List):
-            value = _unpacked(c, value)
+            value = _unpacked(c, value, len(target.elts))
             if not is_tuple(value) or len(value) != len(target.elts):
                 hint = "Give each of them a value"
                 what = f"to unpack {described(value)} to {len(target.elts)} targets"
@@ -91,6 +92,7 @@ class Statements:
         elif isinstance(target, ast.Subscript):
             array, where = self.place(target)
             self.c.at(target)
+            value = array_of(c, target, value) if is_tuple(value) else value
             if not isinstance(value, Scalar | View | Lazy | Selected):
                 raise c.wrong(target, "an element", [value], "Assign numbers or arrays")
             indexing.store(c, target, array, where, value)
@@ -114,6 +116,8 @@ class Statements:
         if len(node.targets) > 1:
             value = settled(self.c.b, value)
         elif isinstance(node.targets[0], ast.Name):
+            if private_arrays.selected(self.c, node.targets[0].id, value):
+                return
             value = settled(self.c.b, value)
             if private_arrays.assigned(self.c, node.targets[0].id, value):
                 return
@@ -204,14 +208,17 @@ class Statements:
             self.block(node.body if test.constant else node.orelse)
             return
         before = dict(c.variables)
+        private = dict(c.private)
         arms: list[tuple[OperationList, Variables]] = []
+        rows: list[dict[str, View]] = []
         for part in (node.body, node.orelse):
-            c.variables = dict(before)
+            c.variables, c.private = dict(before), dict(private)
             with c.block() as inner:
                 self.block(part)
             arms.append((inner, c.variables))
+            rows.append(c.private)
         c.at(node)
-        c.variables = before
+        c.variables, c.private = before, private
         changed = assigned([*node.body, *node.orelse])
         for name in changed:
             before.pop(name, None)
@@ -222,7 +229,11 @@ class Statements:
         )
         both = [n for n in both if n not in c.variables]
         values = [[variables[n] for n in both] for _, variables in arms]
-        joins = [join(c, node, n, [v[k] for v in values]) for k, n in enumerate(both)]
+        joins = [
+            private_arrays.join_rows(c, n, [v[k] for v in values], rows)
+            or join(c, node, n, [v[k] for v in values])
+            for k, n in enumerate(both)
+        ]
         made = self.chosen(test, [ops for ops, _ in arms], values, joins)
         c.variables.update(zip(both, made, strict=True))
 
@@ -291,18 +302,19 @@ def kept(b: OperationList, value: Bound) -> Bound:
     return value
 
 
-def _unpacked(c: Context, value: Bound) -> Bound:
-    """The parts of an array along its first dimension, if their number is known."""
+def _unpacked(c: Context, value: Bound, count: int) -> Bound:
+    """The parts of an array along its first dimension: as many as there are targets."""
     if not isinstance(value, View | Lazy) or not value.extents:
         return value
-    count = value.extents[0]
-    if count.value is not None:
-        return value
+    extent = value.extents[0]
+    if extent.value is None:
+        count = extent.constant
+    limited(c.b, extent, Limits(count, count, f"other than {count} values to unpack"))
     view = in_memory(c.b, value)
     rest = [Part(known(0), e, 1) for e in view.extents[1:]]
-    parts = [[Part(known(n)), *rest] for n in range(count.constant)]
+    parts = [[Part(known(n)), *rest] for n in range(count)]
     if not rest:
-        return tuple([view.element(c.b, [known(n)]) for n in range(count.constant)])
+        return tuple([view.element(c.b, [known(n)]) for n in range(count)])
     return tuple([indexing.viewed(c, view, own) for own in parts])
 
 

@@ -18,6 +18,9 @@ RESULT = "return"
 UNSET_NAME = "unset."
 """The name of the value that a result has before a loop returns it."""
 
+RUNS = "runs."
+"""Prefix of the names of flags that `break` clears."""
+
 LENGTH, RANGE, RESHAPED = "len.", "range.", "reshaped."
 """Names of ``len``, ``range`` and `reshaped_in_place` that no variable can hide."""
 
@@ -74,7 +77,7 @@ class Structured:
             ):
                 made += self._reshaped(node)
             elif isinstance(node, ast.Assign):
-                made.append(_branched(node))
+                made += map(_branched, _split(node))
             else:
                 made.append(node)
         return made
@@ -179,7 +182,7 @@ class Structured:
             made.body = body or [ast.copy_location(ast.Pass(), node)]
             return [made]
         self.flags += 1
-        flag = f"runs.{self.flags}"
+        flag = f"{RUNS}{self.flags}"
         go = _assigned(node, flag, ast.Constant(True))
         if isinstance(node, ast.While):
             tests: list[ast.expr] = [_name(node, flag), node.test]
@@ -267,6 +270,23 @@ def _reshaped_name(target: ast.expr) -> ast.Name | None:
     if not isinstance(target, ast.Attribute) or target.attr != "shape":
         return None
     return target.value if isinstance(target.value, ast.Name) else None
+
+
+def _split(node: ast.Assign) -> list[ast.Assign]:
+    """``a, b = x, y`` in sequence, if nothing is called and ``y`` does not read a."""
+    (target, *others), value = node.targets, node.value
+    if others or not isinstance(target, ast.Tuple) or not isinstance(value, ast.Tuple):
+        return [node]
+    names = [part.id for part in target.elts if isinstance(part, ast.Name)]
+    if not len(names) == len(target.elts) == len(value.elts):
+        return [node]
+    inner = [[*ast.walk(part)] for part in value.elts]
+    read = [{n.id for n in nodes if isinstance(n, ast.Name)} for nodes in inner]
+    calls = any(isinstance(n, ast.Call | ast.Starred) for own in inner for n in own)
+    later = (name in own for n, name in enumerate(names) for own in read[n + 1 :])
+    if calls or any(later):
+        return [node]
+    return [_assigned(node, n, v) for n, v in zip(names, value.elts, strict=True)]
 
 
 def _branched(node: ast.Assign) -> ast.stmt:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field
+from typing import Any
 
 from gpucodegen.dialects import linalg
 from gpucodegen.ir.operation import Operation, Value
@@ -84,7 +85,9 @@ class Buffers:
 
     ``expected``: operations that write to each, and ``loops``: the loop of each;
     ``carrying``: loops that carry references.  ``initial``: where another variable may
-    refer to the array whose elements a buffer got, the roots of that array.
+    refer to the array whose elements a buffer got, the roots of that array.  ``free``:
+    buffers in place of an array that nothing else refers to, so any write may be there.
+    ``wholes``: the buffers whose first rows are an array that a loop makes smaller.
     """
 
     carrying: set[object] = field(default_factory=set[object])
@@ -93,13 +96,15 @@ class Buffers:
         default_factory=dict[Value, frozenset[object]]
     )
     loops: dict[Value, object] = field(default_factory=dict[Value, object])
+    free: set[Value] = field(default_factory=set[Value])
+    wholes: dict[Value, Any] = field(default_factory=dict[Value, Any])
 
     def shared(self, operations: Sequence[Operation]) -> set[object]:
         """The loops with a buffer that something else writes to, or to its origin."""
         return {
             self.loops[buffer]
             for buffer, count in self.expected.items()
-            if writes(operations, buffer) > count
+            if (buffer not in self.free and writes(operations, buffer) > count)
             or any(
                 _is_written(operations, buffer, root)
                 for root in self.initial.get(buffer, ())

@@ -84,7 +84,7 @@ REFUSED: list[tuple[str, tuple[Any, ...], int, str, str]] = [
         "every way",
     ),
     (
-        "def f(x):\n    for i in range(x):\n        y = i\n    return y",
+        "def f(x):\n    for i in range(x):\n        if i: y = i\n    return y",
         (1,),
         4,
         "'y' has no value",

@@ -36,6 +36,23 @@ def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     return made
 
 
+def hanning(M: Any) -> Any:
+    return 0.5 + 0.5 * np.cos(np.pi * np.arange(1 - M, M, 2) / max(M - 1, 1))
+
+
+def hamming(M: Any) -> Any:
+    return 0.54 + 0.46 * np.cos(np.pi * np.arange(1 - M, M, 2) / max(M - 1, 1))
+
+
+def blackman(M: Any) -> Any:
+    x = np.pi * np.arange(1 - M, M, 2) / max(M - 1, 1)
+    return 0.42 + 0.5 * np.cos(x) + 0.08 * np.cos(2.0 * x)
+
+
+def bartlett(M: Any) -> Any:
+    return 1.0 - np.abs(np.arange(1 - M, M, 2) / max(M - 1, 1))
+
+
 def cross(
     a: Any,
     b: Any,

@@ -23,7 +23,6 @@ from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.elementwise import apply
 from gpucodegen.python.functions.arguments import (
     array_given,
-    constant_given,
     dtype_given,
     flag_given,
     integer_given,
@@ -142,8 +141,8 @@ def grid(c: Context, node: ast.AST, ranges: Sequence[Any], *, is_open: bool) -> 
     for start, stop, step in ranges:
         first = known(0) if start is None else start
         if isinstance(step, Scalar) and category(step.kind) == "c":
-            size = constant_given(c, node, step, "the number of points")
-            axes.append(_line(c, node, first, stop, known(int(abs(size)))))
+            size = convert(c.b, apply(c.b, np.absolute, [step]), int)
+            axes.append(_line(c, node, first, stop, size))
         else:
             axes.append(_range(c, node, first, stop, step))
     if len(axes) == 1:
