@@ -313,17 +313,26 @@ class Epilogue:
         more: Sequence[Factor],
         place: Factor,
         numbers: tuple[Value | None, Value | None] = (None, None),
+        zeros: Sequence[Factor] = (),
     ) -> None:
-        def body(value: Value, *others: Value) -> Value:
-            return self._finished(made.text, value, [*others], *numbers)
+        """Write finished sums to ``place``, and those without terms to ``zeros``."""
+        text = made.text
+        zero = text.constant(0, place.memref.element.summed) if zeros else None
 
-        made.finish(sums, more, place, body)
+        def body(value: Value, *others: Value) -> Value:
+            return self._finished(text, value, [*others], *numbers)
+
+        def empty(_: Value, *others: Value) -> Value:
+            assert zero is not None
+            return self._finished(text, zero, [*others], None, None)
+
+        made.finish(sums, more, place, body, [(each, empty) for each in zeros])
 
     def apply_to_zeros(
         self, made: Contraction, more: Sequence[Factor], place: Factor
     ) -> None:
         """Write the result of sums without terms."""
-        text, loops = made.text, [*place.labels]
+        text, loops = made.text, [label for label in place.labels if label]
         inputs = [placed(factor, loops) for factor in more]
         zero = text.constant(0, place.memref.element.summed)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from math import prod
 
 from gpucodegen.dialects.shared.window_phases import Phase
 from gpucodegen.kernels.arrays import Memory, require_rank, require_shape
@@ -70,11 +71,16 @@ class Form:
         out = text.array("out", self.element, len(labels))
         summed = self.element.summed
         is_plain = after == Epilogue() and self.element.mlir == summed.mlir
-        if any(not phase.taps for side in sides for phase in side):
+        empty = empty_outputs(sides)
+        if empty is None:
             after.apply_to_zeros(made, more, Factor(out, every))
+        for n, side in enumerate(empty or ()):
+            for index in side.rest:
+                names = tuple("" if label == f"o{n}" else label for label in every)
+                after.apply_to_zeros(made, more, Factor(out, names, {"": (1, index)}))
         met = [[phase for phase in side if phase.taps] for side in sides]
         for chosen in product(*met):
-            steps = {f"o{n}": (p.period, p.first) for n, p in enumerate(chosen)}
+            steps, *zeros = _places(chosen, empty)
             is_whole = all(step == (1, 0) for step in steps.values())
             extents = text.dims(out)
             for n, phase in enumerate(chosen if not is_whole else ()):
@@ -85,8 +91,8 @@ class Form:
             own, places = _part(window, border, chosen)
             texts.convolve(text, image, filters, sums, layout, own, groups, places)
             if not is_result:
-                into = Factor(out, every, steps)
-                after.apply(made, Factor(sums, every), more, into)
+                into, *others = (Factor(out, every, at) for at in (steps, *zeros))
+                after.apply(made, Factor(sums, every), more, into, zeros=others)
         return text
 
     def _filters(self, text: Text, window: SlidingWindow) -> Memref:
@@ -142,6 +148,72 @@ class Form:
         ]
         inside = tuple(texts.replaced(shape, layout.channels, results))
         return Recipe(text, shape, self.element.numpy, views=views, inside=inside)
+
+
+MOST_NEIGHBOURS = 9
+"""Outputs that the epilogue of one phase may write for each sum, itself included."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyOutputs:
+    """The outputs along a side that meet no tap.
+
+    These are ``p.first + d + p.period * u``, u below ``p.count``, for each phase p that
+    meets taps and each distance d ``beside`` it, and the indices ``rest``.
+    """
+
+    beside: Mapping[Phase, Sequence[int]]
+    rest: Sequence[int]
+
+
+def empty_outputs(sides: Sequence[Sequence[Phase]]) -> list[EmptyOutputs] | None:
+    """Those of each side; None if a fill of all outputs writes zeros at less cost.
+
+    A phase without taps is written with one that has them and no more outputs.
+
+    >>> from gpucodegen.dialects.shared.window_phases import phases
+    >>> side = [*phases(4, 3, 9, stride=1, dilation=2, spacing=2, low=3)]
+    >>> [(p.first, p.count, p.taps) for p in side]
+    [(0, 5, 0), (1, 4, 3)]
+    >>> (found,) = empty_outputs([side])
+    >>> [*found.beside.values()], found.rest
+    ([[-1]], [8])
+    """
+    found: list[EmptyOutputs] = []
+    for side in sides:
+        beside = {phase: list[int]() for phase in side if phase.taps}
+        rest: list[int] = []
+        for phase in side:
+            choices = [
+                (phase.count - met.count, abs(phase.first - met.first), met)
+                for met in beside
+                if met.count <= phase.count
+            ]
+            if phase.taps:
+                continue
+            if not choices:
+                return None
+            more, _, met = min(choices, key=lambda choice: choice[:2])
+            beside[met].append(phase.first - met.first)
+            ends = range(phase.count - more, phase.count)
+            rest += [phase.first + phase.period * u for u in ends]
+        found.append(EmptyOutputs(beside, rest))
+    most = (1 + max(map(len, each.beside.values()), default=0) for each in found)
+    return found if prod(most) <= MOST_NEIGHBOURS else None
+
+
+def _places(
+    chosen: Sequence[Phase], empty: Sequence[EmptyOutputs] | None
+) -> list[dict[str, tuple[int, int]]]:
+    """Steps and first indices of the outputs of some phases, and of zeros with them."""
+    distances = [
+        [0, *(empty[n].beside[phase] if empty else ())]
+        for n, phase in enumerate(chosen)
+    ]
+    return [
+        {f"o{n}": (p.period, p.first + d) for n, (p, d) in enumerate(pairs)}
+        for pairs in (zip(chosen, each, strict=True) for each in product(*distances))
+    ]
 
 
 def _part(

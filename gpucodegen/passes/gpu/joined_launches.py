@@ -28,8 +28,8 @@ from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import GRID
 from gpucodegen.tiling.machine.gpu.product_tiles import SharedTiles, WarpTiles
 
-MOST = 4
-"""Kernels of a launch: the race proof enumerates a block of each."""
+MOST = 16
+"""Kernels of a launch: the race proof enumerates blocks of each."""
 
 
 @dataclass(frozen=True, slots=True)
