@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
-from math import prod
 
 from gpucodegen.dialects.shared.window_phases import Phase
 from gpucodegen.kernels.arrays import Memory, require_rank, require_shape
@@ -71,16 +70,10 @@ class Form:
         out = text.array("out", self.element, len(labels))
         summed = self.element.summed
         is_plain = after == Epilogue() and self.element.mlir == summed.mlir
-        empty = empty_outputs(sides)
-        if empty is None:
-            after.apply_to_zeros(made, more, Factor(out, every))
-        for n, side in enumerate(empty or ()):
-            for index in side.rest:
-                names = tuple("" if label == f"o{n}" else label for label in every)
-                after.apply_to_zeros(made, more, Factor(out, names, {"": (1, index)}))
+        beside = self._zeros(made, after, more, Factor(out, every), sides)
         met = [[phase for phase in side if phase.taps] for side in sides]
         for chosen in product(*met):
-            steps, *zeros = _places(chosen, empty)
+            steps = {f"o{n}": (p.period, p.first) for n, p in enumerate(chosen)}
             is_whole = all(step == (1, 0) for step in steps.values())
             extents = text.dims(out)
             for n, phase in enumerate(chosen if not is_whole else ()):
@@ -91,9 +84,50 @@ class Form:
             own, places = _part(window, border, chosen)
             texts.convolve(text, image, filters, sums, layout, own, groups, places)
             if not is_result:
-                into, *others = (Factor(out, every, at) for at in (steps, *zeros))
-                after.apply(made, Factor(sums, every), more, into, zeros=others)
+                into, last = Factor(out, every, steps), len(chosen) - 1
+                distances = beside[chosen[last]] if beside else ()
+                zeros = [_moved(into, f"o{last}", by) for by in distances]
+                after.apply(made, Factor(sums, every), more, into, zeros=zeros)
         return text
+
+    def _zeros(
+        self,
+        made: Contraction,
+        after: Epilogue,
+        more: Sequence[Factor],
+        out: Factor,
+        sides: Sequence[Sequence[Phase]],
+    ) -> Mapping[Phase, Sequence[int]]:
+        """Write outputs without taps, but those beside the phases of the last side.
+
+        These are returned.  A fill of the whole result takes their place where several
+        other sides have such outputs.
+        """
+        text = made.text
+        empty = [[p for p in side if not p.taps] for side in sides]
+        if not any(empty):
+            return {}
+        others = [n for n, phases in enumerate(empty[:-1]) if phases]
+        beside = empty_outputs(sides[-1])
+        if beside is None or len(others) > 1:
+            after.apply_to_zeros(made, more, out)
+            return {}
+        for n in others:
+            name = f"o{n}"
+            extent = text.dims(out.memref)[out.labels.index(name)]
+            for count in dict.fromkeys(p.count for p in empty[n]):
+                found = [p for p in empty[n] if p.count == count]
+                rows = [replace(out, steps={name: (p.period, p.first)}) for p in found]
+                size = _count(text, extent, found[0])
+                shape = text.alloc(self.element, [size])  # never read
+                extents = Factor(shape, (name,))
+                after.apply_to_zeros(made, more, *rows, shape=extents)
+        name = f"o{len(sides) - 1}"
+        for index in beside.rest:
+            names = tuple("" if label == name else label for label in out.labels)
+            place = Factor(out.memref, names, {"": (1, index)})
+            after.apply_to_zeros(made, more, place)
+        return beside.beside
 
     def _filters(self, text: Text, window: SlidingWindow) -> Memref:
         layout, groups = self.layout, self.groups
@@ -150,7 +184,7 @@ class Form:
         return Recipe(text, shape, self.element.numpy, views=views, inside=inside)
 
 
-MOST_NEIGHBOURS = 9
+MOST_NEIGHBOURS = 4
 """Outputs that the epilogue of one phase may write for each sum, itself included."""
 
 
@@ -166,8 +200,8 @@ class EmptyOutputs:
     rest: Sequence[int]
 
 
-def empty_outputs(sides: Sequence[Sequence[Phase]]) -> list[EmptyOutputs] | None:
-    """Those of each side; None if a fill of all outputs writes zeros at less cost.
+def empty_outputs(side: Sequence[Phase]) -> EmptyOutputs | None:
+    """Those of a side; None if a fill writes them at less cost.
 
     A phase without taps is written with one that has them and no more outputs.
 
@@ -175,45 +209,34 @@ def empty_outputs(sides: Sequence[Sequence[Phase]]) -> list[EmptyOutputs] | None
     >>> side = [*phases(4, 3, 9, stride=1, dilation=2, spacing=2, low=3)]
     >>> [(p.first, p.count, p.taps) for p in side]
     [(0, 5, 0), (1, 4, 3)]
-    >>> (found,) = empty_outputs([side])
+    >>> found = empty_outputs(side)
     >>> [*found.beside.values()], found.rest
     ([[-1]], [8])
     """
-    found: list[EmptyOutputs] = []
-    for side in sides:
-        beside = {phase: list[int]() for phase in side if phase.taps}
-        rest: list[int] = []
-        for phase in side:
-            choices = [
-                (phase.count - met.count, abs(phase.first - met.first), met)
-                for met in beside
-                if met.count <= phase.count
-            ]
-            if phase.taps:
-                continue
-            if not choices:
-                return None
-            more, _, met = min(choices, key=lambda choice: choice[:2])
-            beside[met].append(phase.first - met.first)
-            ends = range(phase.count - more, phase.count)
-            rest += [phase.first + phase.period * u for u in ends]
-        found.append(EmptyOutputs(beside, rest))
-    most = (1 + max(map(len, each.beside.values()), default=0) for each in found)
-    return found if prod(most) <= MOST_NEIGHBOURS else None
+    beside = {phase: list[int]() for phase in side if phase.taps}
+    rest: list[int] = []
+    for phase in side:
+        choices = [
+            (phase.count - met.count, abs(phase.first - met.first), met)
+            for met in beside
+            if met.count <= phase.count
+        ]
+        if phase.taps:
+            continue
+        if not choices:
+            return None
+        more, _, met = min(choices, key=lambda choice: choice[:2])
+        beside[met].append(phase.first - met.first)
+        ends = range(phase.count - more, phase.count)
+        rest += [phase.first + phase.period * u for u in ends]
+    most = max(map(len, beside.values()), default=0)
+    return EmptyOutputs(beside, rest) if most < MOST_NEIGHBOURS else None
 
 
-def _places(
-    chosen: Sequence[Phase], empty: Sequence[EmptyOutputs] | None
-) -> list[dict[str, tuple[int, int]]]:
-    """Steps and first indices of the outputs of some phases, and of zeros with them."""
-    distances = [
-        [0, *(empty[n].beside[phase] if empty else ())]
-        for n, phase in enumerate(chosen)
-    ]
-    return [
-        {f"o{n}": (p.period, p.first + d) for n, (p, d) in enumerate(pairs)}
-        for pairs in (zip(chosen, each, strict=True) for each in product(*distances))
-    ]
+def _moved(place: Factor, label: str, distance: int) -> Factor:
+    """A place whose index along an axis is by some distance larger."""
+    step, first = place.steps[label]
+    return replace(place, steps={**place.steps, label: (step, first + distance)})
 
 
 def _part(

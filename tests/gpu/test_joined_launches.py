@@ -35,6 +35,7 @@ def test_phases(target: str, stride: int):
         assert np.allclose(found, right, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.cases("stride, dilation", [(2, 2), (5, 2), (6, 4), (7, 1)])
 @pytest.mark.cases("target", ["sim", "cpu"])
 def test_outputs_without_taps(target: str, stride: int, dilation: int):

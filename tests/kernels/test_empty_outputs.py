@@ -30,12 +30,11 @@ def test_each_is_written_once(extent: int, spacing: int, dilation: int) -> None:
                 for o in range(outputs)
                 if all((o + t * dilation - low) % spacing for t in range(window))
             ]
-            found = empty_outputs([side])
+            found = empty_outputs(side)
             if found is None:
                 continue
-            (one,) = found
-            written = Counter(one.rest)
-            for phase, distances in one.beside.items():
+            written = Counter(found.rest)
+            for phase, distances in found.beside.items():
                 for d in distances:
                     first = phase.first + d
                     last = first + phase.period * phase.count
@@ -44,9 +43,9 @@ def test_each_is_written_once(extent: int, spacing: int, dilation: int) -> None:
 
 
 def test_many_neighbours_are_filled() -> None:
-    side = [*phases(9, 1, 17, stride=1, dilation=1, spacing=2, low=0)]
-    assert empty_outputs([side] * 2) is None
-    wide = [*phases(9, 1, 18, stride=1, dilation=1, spacing=2, low=0)]
-    assert empty_outputs([wide] * 3) is not None
-    assert MOST_NEIGHBOURS == 9
-    assert empty_outputs([wide] * 4) is None
+    for spacing in range(2, 9):
+        options = {"stride": 1, "dilation": 1, "spacing": spacing, "low": 0}
+        found = empty_outputs([*phases(9, 1, 9 * spacing, **options)])
+        assert (found is not None) == (spacing <= MOST_NEIGHBOURS)
+        short = [*phases(9, 1, 8 * spacing + 1, **options)]
+        assert empty_outputs(short) is None

@@ -52,8 +52,8 @@ from gpucodegen.tiling.proof.kernel_accesses import (
 
 MOST_CELLS = 1 << 22
 """Cells of an array of a block; shared memory has fewer."""
-MOST_KINDS = 64
-"""Blocks that branch differently; a launch of several kernels has some for each."""
+MOST_KINDS = 16
+"""Blocks that branch differently."""
 
 Key: TypeAlias = tuple[int, ...]
 Table: TypeAlias = tuple[Integers, Integers]

@@ -22,6 +22,7 @@ refused.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
@@ -29,7 +30,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpucodegen.tiling.model.isl_evaluation import UndecidedError
+from gpucodegen.tiling.model.isl_evaluation import UndecidedError, formula
 from gpucodegen.tiling.model.scop import (
     Barrier,
     Commit,
@@ -179,8 +180,48 @@ def _check_blocks(
     program = Program(kernel, arrays, memories, tilings)
     body = program.steps(kernel.body, frozenset(), np.ones(kernel.count, bool))
     done = BlockExecution(kernel, program.sites, memories, program.period)
-    for block in unlike_blocks(kernel, sorted(program.control)):
+    for block in _unlike_blocks(kernel, sorted(program.control)):
         done.run(body, block)
+
+
+def _unlike_blocks(
+    kernel: KernelAccesses, control: Sequence[tuple[str, bool]]
+) -> list[dict[str, int]]:
+    """`unlike_blocks`, with a budget for each branch.
+
+    A launch of several kernels branches by a block variable that stands alone in
+    conditions.  For each of its values, the others have as many blocks as for one
+    kernel.
+    """
+    try:
+        return list(unlike_blocks(kernel, control))
+    except UndecidedError:
+        alone = [
+            used
+            for text, is_test in control
+            if is_test and len(used := formula(text, is_constraint=True).variables) == 1
+        ]
+        name = next((n for (n,) in alone if kernel.extent(n) <= MOST_BRANCHES), None)
+        if name is None:
+            raise
+    return [
+        {**block, name: value}
+        for value in range(kernel.extent(name))
+        for block in unlike_blocks(kernel, _fixed(control, name, value))
+    ]
+
+
+MOST_BRANCHES = 16
+"""Kernels of a launch."""
+
+
+def _fixed(
+    control: Sequence[tuple[str, bool]], name: str, value: int
+) -> list[tuple[str, bool]]:
+    """Formulas of control with the value of a variable."""
+    word = re.compile(rf"\b{re.escape(name)}\b")
+    fixed = ((word.sub(str(value), text), is_test) for text, is_test in control)
+    return sorted(set(fixed))
 
 
 def _is_covered(

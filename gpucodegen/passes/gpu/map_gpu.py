@@ -367,14 +367,21 @@ class GpuMapper:
         self.joinable = None
         return host
 
-    def relaunch(self, kernel: KernelBody, parts: Joinable) -> list[Operation] | None:
-        """Launch a kernel in place of the last one, if it is certainly proven later."""
+    def relaunch(
+        self, kernel: KernelBody, parts: Joinable, added: KernelBody
+    ) -> list[Operation] | None:
+        """Launch a kernel in place of the last one, if it is certainly proven later.
+
+        It is if ``added`` is: the part that was not launched before, or the kernel.
+        """
         last, before = self.kernels.pop(), self.joinable
+        self.launch(added)
+        if not self._have_owners(self.kernels.pop()):
+            self.kernels.append(last)
+            self.joinable = before
+            return None
         host = self.launch(kernel)
         self.joinable = parts
-        if not self._have_owners(self.kernels[-1]):
-            self.kernels[-1], self.joinable = last, before
-            return None
         return host
 
     def _have_owners(self, kernel: Operation) -> bool:
