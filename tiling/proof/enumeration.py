@@ -190,8 +190,7 @@ def _unlike_blocks(
     """`unlike_blocks`, with a budget for each branch.
 
     A launch of several kernels branches by a block variable that stands alone in
-    conditions.  For each of its values, the others have as many blocks as for one
-    kernel.
+    conditions.  For each of its values, only what it reaches tells blocks apart.
     """
     try:
         return list(unlike_blocks(kernel, control))
@@ -207,7 +206,10 @@ def _unlike_blocks(
     return [
         {**block, name: value}
         for value in range(kernel.extent(name))
-        for block in unlike_blocks(kernel, _fixed(control, name, value))
+        for block in unlike_blocks(
+            kernel,
+            _fixed(control, frozenset(_reached(kernel.body, name, value)), name, value),
+        )
     ]
 
 
@@ -215,13 +217,46 @@ MOST_BRANCHES = 16
 """Kernels of a launch."""
 
 
+def _reached(nodes: Sequence[Node], name: str, value: int) -> Iterator[str]:
+    """The bounds and conditions that blocks evaluate with a value of a variable.
+
+    A condition on this variable alone that does not hold decides a branch.
+    """
+    for node in nodes:
+        match node:
+            case Loop():
+                yield from (*node.lowers, *node.uppers)
+                yield from _reached(node.body, name, value)
+            case If():
+                known = node.constraints or ()
+                alone = [
+                    test
+                    for test in (formula(text, is_constraint=True) for text in known)
+                    if test.variables == {name}
+                ]
+                if all(np.all(test.value({name: value})) for test in alone):
+                    yield from known
+                    yield from _reached(node.body, name, value)
+                yield from _reached(node.orelse, name, value)
+            case _:
+                pass
+
+
 def _fixed(
-    control: Sequence[tuple[str, bool]], name: str, value: int
+    control: Sequence[tuple[str, bool]],
+    reached: AbstractSet[str],
+    name: str,
+    value: int,
 ) -> list[tuple[str, bool]]:
-    """Formulas of control with the value of a variable."""
+    """The formulas that are reached, with the value of a variable."""
     word = re.compile(rf"\b{re.escape(name)}\b")
-    fixed = ((word.sub(str(value), text), is_test) for text, is_test in control)
-    return sorted(set(fixed))
+    return sorted(
+        {
+            (word.sub(str(value), text), is_test)
+            for text, is_test in control
+            if text in reached
+        }
+    )
 
 
 def _is_covered(

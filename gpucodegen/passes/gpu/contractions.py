@@ -116,9 +116,7 @@ def joined_launch(contraction: Contraction, mapper: Mapper) -> list[Operation] |
         return None
     body, targets = lowering.body(last.plan), contraction.targets
     whole = in_one_launch((*last.bodies, body))
-    parts = Joinable(
-        (*last.bodies, body), last.plan, (*last.targets, *contraction.targets)
-    )
+    parts = Joinable((*last.bodies, body), last.plan, (*last.targets, *targets))
     is_apart = all(are_apart(*pair) for pair in product(last.targets, targets))
     return whole and mapper.relaunch(whole, parts, body if is_apart else whole)
 
