@@ -1,7 +1,8 @@
 """Scaled dot-product attention: two matrix products with a softmax between them.
 
-At most 256 MiB of scores are in memory at a time: batches, or rows of one, come one
-after the other. On a GPU, attention of 16-bit floats is one kernel, which keeps none.
+At most 256 MiB of scores are in memory at a time, 1 GiB on a GPU: batches, or rows of
+one, come one after the other. On a GPU, attention of 16-bit floats with heads of up to
+256 elements is one kernel, which keeps none.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from gpucodegen.options import Precision
 NAME = "scaled_dot_product_attention"
 MOST_SCORES = 1 << 28
 """Bytes of scores that are kept in memory at a time."""
+MORE_ON_GPU = 4
+"""Times that on a GPU, where each part is launched anew and has to fill the device."""
 
 
 def scaled_dot_product_attention(
@@ -46,9 +49,9 @@ def scaled_dot_product_attention(
     attends to positions up to i of S. ``scale`` is by default one over the root of E.
     All arrays but a mask of bools have one dtype, a float; scores and sums of types of
     16 bits and less are f32, rounded once; the weights of values are rounded, too.
-    ``precision`` is as for `matmul`. At most 256 MiB of scores are in memory at a time;
-    attention of f16 and bf16 on a GPU is one kernel without any, if E and V are
-    multiples of 8 up to 256. Errors: WrongDtype, ShapesDisagree.
+    ``precision`` is as for `matmul`. At most 256 MiB of scores are in memory at a time,
+    1 GiB on a GPU; attention of f16 and bf16 on a GPU is one kernel without any, if E
+    and V are multiples of 8 up to 256. Errors: WrongDtype, ShapesDisagree.
 
     >>> import numpy as np
     >>> q, k, v = np.zeros((1, 2)), np.ones((2, 2)), np.array([[1.0, 2.0], [3.0, 4.0]])
@@ -95,7 +98,8 @@ def _prepare(
     bits = element.computed.bits
     fuses = fuses or memory_module(query).__name__ != "numpy"
     is_kept = fuses and element.numpy.itemsize == 2 and _in_pieces(query, value)
-    work.run(prod(sizes.values()) if is_kept else MOST_SCORES * 8 // bits)
+    most = MOST_SCORES * (MORE_ON_GPU if fuses else 1)
+    work.run(prod(sizes.values()) if is_kept else most * 8 // bits)
     shape = (*before, length, value.shape[-1])
     return Recipe(text, shape, element.numpy)
 

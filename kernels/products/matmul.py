@@ -313,24 +313,43 @@ class Epilogue:
         more: Sequence[Factor],
         place: Factor,
         numbers: tuple[Value | None, Value | None] = (None, None),
+        zeros: Sequence[Factor] = (),
     ) -> None:
-        def body(value: Value, *others: Value) -> Value:
-            return self._finished(made.text, value, [*others], *numbers)
+        """Write finished sums to ``place``, and those without terms to ``zeros``."""
+        text = made.text
+        zero = text.constant(0, place.memref.element.summed) if zeros else None
 
-        made.finish(sums, more, place, body)
+        def body(value: Value, *others: Value) -> Value:
+            return self._finished(text, value, [*others], *numbers)
+
+        def empty(_: Value, *others: Value) -> Value:
+            assert zero is not None
+            return self._finished(text, zero, [*others], None, None)
+
+        made.finish(sums, more, place, body, [(each, empty) for each in zeros])
 
     def apply_to_zeros(
-        self, made: Contraction, more: Sequence[Factor], place: Factor
+        self,
+        made: Contraction,
+        more: Sequence[Factor],
+        *places: Factor,
+        shape: Factor | None = None,
     ) -> None:
-        """Write the result of sums without terms."""
-        text, loops = made.text, [*place.labels]
-        inputs = [placed(factor, loops) for factor in more]
-        zero = text.constant(0, place.memref.element.summed)
+        """Write the result of sums without terms.
 
-        def body(*given: Value) -> Value:
-            return self._finished(text, zero, [*given[:-1]], None, None)
+        ``shape``: tells the extents of axes that are not swept over whole.
+        """
+        text, first = made.text, places[0]
+        loops = [label for label in first.labels if label]
+        inputs = [placed(f, loops) for f in (*more, *((shape,) if shape else ()))]
+        zero = text.constant(0, first.memref.element.summed)
 
-        text.generic("p" * len(loops), inputs, [placed(place, loops)], body)
+        def body(*given: Value) -> list[Value]:
+            made = self._finished(text, zero, [*given[: len(more)]], None, None)
+            return [made] * len(places)
+
+        results = [placed(place, loops) for place in places]
+        text.generic("p" * len(loops), inputs, results, body)
 
     def _finished(
         self,

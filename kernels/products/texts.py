@@ -18,7 +18,8 @@ Labels = tuple[Label, ...]
 class Factor:
     """A buffer and the names of its axes.
 
-    ``steps``: where an axis is not swept over whole, its step and its first index.
+    ``steps``: where an axis is not swept over whole, its step and its first index; that
+    of an axis without a label is its only index.
     """
 
     memref: Memref
@@ -72,15 +73,20 @@ class Contraction:
         more: Sequence[Factor],
         into: Factor,
         body: Callable[..., Value],
+        others: Sequence[tuple[Factor, Callable[..., Value]]] = (),
     ) -> None:
-        """Write ``body`` of each sum and of further, broadcast arrays to ``into``."""
-        loops = [*sums.labels]
-        *inputs, result = (placed(f, loops) for f in (sums, *more, into))
+        """Write ``body`` of each sum and of further, broadcast arrays to ``into``.
 
-        def without_old(*values: Value) -> Value:
-            return body(*values[:-1])
+        ``others``: places that are written, too, and what of the same values.
+        """
+        loops, written = [*sums.labels], [(into, body), *others]
+        inputs = [placed(factor, loops) for factor in (sums, *more)]
+        results = [placed(factor, loops) for factor, _ in written]
 
-        self.text.generic("p" * len(loops), inputs, [result], without_old)
+        def without_old(*values: Value) -> list[Value]:
+            return [function(*values[: len(inputs)]) for _, function in written]
+
+        self.text.generic("p" * len(loops), inputs, results, without_old)
 
 
 def placed(factor: Factor, loops: Sequence[Label]) -> Operand:
@@ -88,7 +94,7 @@ def placed(factor: Factor, loops: Sequence[Label]) -> Operand:
     at = [
         stepped(f"d{loops.index(label)}", *factor.steps.get(label, (1, 0)))
         if label
-        else "0"
+        else str(factor.steps.get(label, (1, 0))[1])
         for label in factor.labels
     ]
     return Operand(factor.memref, at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from gpucodegen.dialects.shared.window_phases import Phase
@@ -70,8 +70,7 @@ class Form:
         out = text.array("out", self.element, len(labels))
         summed = self.element.summed
         is_plain = after == Epilogue() and self.element.mlir == summed.mlir
-        if any(not phase.taps for side in sides for phase in side):
-            after.apply_to_zeros(made, more, Factor(out, every))
+        beside = self._zeros(made, after, more, Factor(out, every), sides)
         met = [[phase for phase in side if phase.taps] for side in sides]
         for chosen in product(*met):
             steps = {f"o{n}": (p.period, p.first) for n, p in enumerate(chosen)}
@@ -85,9 +84,50 @@ class Form:
             own, places = _part(window, border, chosen)
             texts.convolve(text, image, filters, sums, layout, own, groups, places)
             if not is_result:
-                into = Factor(out, every, steps)
-                after.apply(made, Factor(sums, every), more, into)
+                into, last = Factor(out, every, steps), len(chosen) - 1
+                distances = beside[chosen[last]] if beside else ()
+                zeros = [_moved(into, f"o{last}", by) for by in distances]
+                after.apply(made, Factor(sums, every), more, into, zeros=zeros)
         return text
+
+    def _zeros(
+        self,
+        made: Contraction,
+        after: Epilogue,
+        more: Sequence[Factor],
+        out: Factor,
+        sides: Sequence[Sequence[Phase]],
+    ) -> Mapping[Phase, Sequence[int]]:
+        """Write outputs without taps, but those beside the phases of the last side.
+
+        These are returned.  A fill of the whole result takes their place where several
+        other sides have such outputs.
+        """
+        text = made.text
+        empty = [[p for p in side if not p.taps] for side in sides]
+        if not any(empty):
+            return {}
+        others = [n for n, phases in enumerate(empty[:-1]) if phases]
+        beside = empty_outputs(sides[-1])
+        if beside is None or len(others) > 1:
+            after.apply_to_zeros(made, more, out)
+            return {}
+        for n in others:
+            name = f"o{n}"
+            extent = text.dims(out.memref)[out.labels.index(name)]
+            for count in dict.fromkeys(p.count for p in empty[n]):
+                found = [p for p in empty[n] if p.count == count]
+                rows = [replace(out, steps={name: (p.period, p.first)}) for p in found]
+                size = _count(text, extent, found[0])
+                shape = text.alloc(self.element, [size])  # never read
+                extents = Factor(shape, (name,))
+                after.apply_to_zeros(made, more, *rows, shape=extents)
+        name = f"o{len(sides) - 1}"
+        for index in beside.rest:
+            names = tuple("" if label == name else label for label in out.labels)
+            place = Factor(out.memref, names, {"": (1, index)})
+            after.apply_to_zeros(made, more, place)
+        return beside.beside
 
     def _filters(self, text: Text, window: SlidingWindow) -> Memref:
         layout, groups = self.layout, self.groups
@@ -142,6 +182,61 @@ class Form:
         ]
         inside = tuple(texts.replaced(shape, layout.channels, results))
         return Recipe(text, shape, self.element.numpy, views=views, inside=inside)
+
+
+MOST_NEIGHBOURS = 4
+"""Outputs that the epilogue of one phase may write for each sum, itself included."""
+
+
+@dataclass(frozen=True, slots=True)
+class EmptyOutputs:
+    """The outputs along a side that meet no tap.
+
+    These are ``p.first + d + p.period * u``, u below ``p.count``, for each phase p that
+    meets taps and each distance d ``beside`` it, and the indices ``rest``.
+    """
+
+    beside: Mapping[Phase, Sequence[int]]
+    rest: Sequence[int]
+
+
+def empty_outputs(side: Sequence[Phase]) -> EmptyOutputs | None:
+    """Those of a side; None if a fill writes them at less cost.
+
+    A phase without taps is written with one that has them and no more outputs.
+
+    >>> from gpucodegen.dialects.shared.window_phases import phases
+    >>> side = [*phases(4, 3, 9, stride=1, dilation=2, spacing=2, low=3)]
+    >>> [(p.first, p.count, p.taps) for p in side]
+    [(0, 5, 0), (1, 4, 3)]
+    >>> found = empty_outputs(side)
+    >>> [*found.beside.values()], found.rest
+    ([[-1]], [8])
+    """
+    beside = {phase: list[int]() for phase in side if phase.taps}
+    rest: list[int] = []
+    for phase in side:
+        choices = [
+            (phase.count - met.count, abs(phase.first - met.first), met)
+            for met in beside
+            if met.count <= phase.count
+        ]
+        if phase.taps:
+            continue
+        if not choices:
+            return None
+        more, _, met = min(choices, key=lambda choice: choice[:2])
+        beside[met].append(phase.first - met.first)
+        ends = range(phase.count - more, phase.count)
+        rest += [phase.first + phase.period * u for u in ends]
+    most = max(map(len, beside.values()), default=0)
+    return EmptyOutputs(beside, rest) if most < MOST_NEIGHBOURS else None
+
+
+def _moved(place: Factor, label: str, distance: int) -> Factor:
+    """A place whose index along an axis is by some distance larger."""
+    step, first = place.steps[label]
+    return replace(place, steps={**place.steps, label: (step, first + distance)})
 
 
 def _part(

@@ -9,13 +9,16 @@ import gpucodegen as gcg
 from gpucodegen import kernels as gk
 
 
-def transposed(x: np.ndarray, w: np.ndarray, stride: int) -> np.ndarray:
+def transposed(
+    x: np.ndarray, w: np.ndarray, stride: int, dilation: int = 1
+) -> np.ndarray:
     """Filters (c, f, taps) and images (n, c, width), in f64."""
-    width = (x.shape[2] - 1) * stride + w.shape[2]
+    width = (x.shape[2] - 1) * stride + (w.shape[2] - 1) * dilation + 1
     made = np.zeros((x.shape[0], w.shape[1], width))
     for tap in range(w.shape[2]):
-        end = tap + (x.shape[2] - 1) * stride + 1
-        made[:, :, tap:end:stride] += np.einsum("ncx,cf->nfx", x, w[:, :, tap])
+        first = tap * dilation
+        end = first + (x.shape[2] - 1) * stride + 1
+        made[:, :, first:end:stride] += np.einsum("ncx,cf->nfx", x, w[:, :, tap])
     return made
 
 
@@ -30,6 +33,28 @@ def test_phases(target: str, stride: int):
         found = gk.conv_transpose1d(x, w, strides=stride, layout="NCW", target=target)
         right = transposed(x.astype("f8"), w.astype("f8"), stride)
         assert np.allclose(found, right, atol=1e-4)
+
+
+@pytest.mark.slow
+@pytest.mark.cases("stride, dilation", [(2, 2), (5, 2), (6, 4), (7, 1)])
+@pytest.mark.cases("target", ["sim", "cpu"])
+def test_outputs_without_taps(target: str, stride: int, dilation: int):
+    """These are the bias; the kernels of neighbours write them, or a fill."""
+    rng = np.random.default_rng(stride)
+    n, c, f, width, taps = rng.integers(1, [3, 9, 20, 70, 4])
+    x = rng.standard_normal((n, c, width)).astype("f4")
+    w = rng.standard_normal((c, f, taps)).astype("f4")
+    bias = rng.standard_normal(f).astype("f4")
+    found = gk.conv_transpose1d(
+        *(x, w, bias),
+        strides=stride,
+        dilations=dilation,
+        layout="NCW",
+        target=target,
+        out=np.full((n, f, (width - 1) * stride + (taps - 1) * dilation + 1), 7, "f4"),
+    )
+    right = transposed(x.astype("f8"), w.astype("f8"), stride, dilation)
+    assert np.allclose(found, right + bias[:, None], atol=1e-4)
 
 
 TEXT = """

@@ -233,6 +233,14 @@ def test_attention_of_any_extents_is_proven() -> None:
     assert len(kernels) >= 3
 
 
+@pytest.mark.cases("is_gpu", [False, True])
+def test_scores_of_wide_heads_come_in_parts(is_gpu: bool) -> None:
+    """512 MiB of scores are two parts, and one on a GPU."""
+    q = np.broadcast_to(np.float16(0), (16, 32, 512, 264))
+    recipe = attention.ATTENTION.prepare((q, q, q), False, None, is_gpu)
+    assert ("affine.for" in recipe.text.text()) != is_gpu
+
+
 def test_complex_elements_have_no_softmax() -> None:
     q = made((2, 3), COMPLEX[0])
     with pytest.raises(errors.WrongDtype):

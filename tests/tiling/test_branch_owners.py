@@ -7,12 +7,14 @@ import pytest
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import (
     Array,
+    Barrier,
     If,
     Loop,
     Role,
     Scop,
     Statement,
     nest,
+    read,
     write,
 )
 from gpucodegen.tiling.proof.enumeration import proven
@@ -72,3 +74,32 @@ def test_meeting_branches_are_refused(name: str):
     scop = kernel(*MEETING[name])
     assert not proven(scop).is_complete
     assert races(model(scop))
+
+
+def staged(without: int | None = None) -> Scop:
+    """Eight kernels of different numbers of blocks, one of them without a barrier."""
+    branches = [
+        If(
+            (f"k - {n} >= 0", f"{n} - k >= 0", f"{11 - n} - b >= 0"),
+            (
+                Statement(f"put {n}", (write("s", "t"),)),
+                *(() if n == without else (Barrier(),)),
+                Statement(
+                    f"get {n}", (read("s", "7 - t"), write("a", f"{n}", "8*b + t"))
+                ),
+            ),
+        )
+        for n in range(8)
+    ]
+    grid = (
+        Loop("k", "0", "8", role=Role.BLOCK),
+        Loop("b", "0", "12", role=Role.BLOCK),
+        Loop("t", "0", "8", role=Role.THREAD),
+    )
+    arrays = Array("a", (8, 96)), Array("s", (8,), scope=("k", "b"))
+    return Scop(arrays=arrays, body=nest(grid, branches))
+
+
+@pytest.mark.cases("without, is_proven", [(None, True), (0, False), (7, False)])
+def test_each_branch_has_a_budget(without: int | None, is_proven: bool):
+    assert proven(staged(without)).is_complete == is_proven

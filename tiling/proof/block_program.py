@@ -36,22 +36,23 @@ from gpucodegen.tiling.model.scop import (
     Loop,
     Node,
     ProxyFence,
-    walk,
 )
+from gpucodegen.tiling.proof.cases import ANY, Case
 from gpucodegen.tiling.proof.cell_owners import Tiling
 from gpucodegen.tiling.proof.kernel_accesses import (
     MOST_POINTS,
     Condition,
+    Fence,
     KernelAccesses,
     Mask,
     Range,
     Use,
+    has_fence,
     held,
     points,
     spans,
     uses_in,
 )
-from gpucodegen.tiling.proof.trip_counts import ANY, Case
 
 MOST_CELLS = 1 << 22
 """Cells of an array of a block; shared memory has fewer."""
@@ -124,7 +125,6 @@ class Branch:
     orelse: tuple[Step, ...]
 
 
-Fence: TypeAlias = Barrier | Commit | GroupWait | ProxyFence
 Step: TypeAlias = "Site | WalkedLoop | OpenLoop | Branch | Fork | Fence"
 
 
@@ -139,10 +139,6 @@ def is_open(step: Step) -> bool:
             return any(map(is_open, (*step.body, *step.orelse)))
         case _:
             return False
-
-
-def has_fence(node: Node) -> bool:
-    return any(isinstance(inner, Fence) for inner in walk((node,)))
 
 
 def are_warps(threads: Mask) -> bool:

@@ -14,7 +14,7 @@ left to `races`, which also has the witnesses.  It covers
   tiles of its own (`cell_owners`).
 
 Extents of the grid and trip counts of loops with barriers may depend on parameters,
-and conditions on copies may depend on these counts (`trip_counts`).
+and conditions on copies may depend on these counts (`cases`).
 Tags and waits on them, other mbarriers, barriers of the grid or of some lanes, and
 other uses of parameters are left to isl.  `Access.must`, ``assumed`` and ``trusted`` do
 not matter: every access counts, and an unknown index of an array that is written is
@@ -46,7 +46,8 @@ from gpucodegen.tiling.model.scop import (
     walk,
 )
 from gpucodegen.tiling.proof.block_execution import BlockExecution
-from gpucodegen.tiling.proof.block_program import Program, has_fence, unlike_blocks
+from gpucodegen.tiling.proof.block_program import Program, unlike_blocks
+from gpucodegen.tiling.proof.cases import ANY, Case, branch_cases, trip_cases
 from gpucodegen.tiling.proof.cell_owners import Tiling, check_owners, tiling_of
 from gpucodegen.tiling.proof.kernel_accesses import (
     Budget,
@@ -56,7 +57,6 @@ from gpucodegen.tiling.proof.kernel_accesses import (
 )
 from gpucodegen.tiling.proof.kernel_order import ALL_LANES
 from gpucodegen.tiling.proof.mbarrier_rings import Ring, find_ring
-from gpucodegen.tiling.proof.trip_counts import ANY, Case, cases_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,16 +170,13 @@ def _are_in_order(
     tilings: Mapping[str, Tiling],
     proven: frozenset[str],
 ) -> bool:
-    """Whether `_check_blocks` succeeds for any parameters, or in each of the cases."""
-    with suppress(UndecidedError):
-        _check_blocks(kernel, arrays, tilings, proven, [ANY])
-        return True
-    with suppress(UndecidedError):
-        nodes = walk(kernel.body)
-        loops = [n for n in nodes if isinstance(n, Loop) and has_fence(n)]
-        cases = cases_of(kernel, loops)
-        _check_blocks(kernel, arrays, tilings, proven, cases)
-        return bool(cases)
+    """Whether `_check_blocks` succeeds for all values, or in each of some cases."""
+    for cases_of in (lambda _: [ANY], trip_cases, branch_cases):
+        with suppress(UndecidedError):
+            cases = cases_of(kernel)
+            _check_blocks(kernel, arrays, tilings, proven, cases)
+            if cases:
+                return True
     return False
 
 

@@ -44,6 +44,7 @@ from gpucodegen.tiling.model.scop import (
 )
 
 Mask: TypeAlias = NDArray[np.bool_]
+Fence: TypeAlias = Barrier | Commit | GroupWait | ProxyFence
 
 MOST_THREADS = 1024
 """Threads of a block on all GPUs (CUDA C++ Programming Guide, Compute Capabilities)."""
@@ -160,6 +161,10 @@ class KernelAccesses:
     def is_of_block(self, array: str) -> bool:
         """Whether each block has one copy of the array for the whole kernel."""
         return self.blocks.keys() == set(self.arrays[array].scope)
+
+
+def has_fence(node: Node) -> bool:
+    return any(isinstance(inner, Fence) for inner in walk((node,)))
 
 
 def _is_fixed(loop: Loop) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import product
 from types import MappingProxyType
 
 from gpucodegen.ir.operation import Operation
@@ -26,7 +27,7 @@ from gpucodegen.passes.contraction.recognize import (
     only_accumulates,
 )
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.gpu.joined_launches import Joinable, in_one_launch
+from gpucodegen.passes.gpu.joined_launches import Joinable, are_apart, in_one_launch
 from gpucodegen.passes.gpu.nest_mapping import Mapper, Nest
 from gpucodegen.passes.nests.bindings import bindings
 from gpucodegen.passes.nests.distribution import distribute
@@ -113,9 +114,11 @@ def joined_launch(contraction: Contraction, mapper: Mapper) -> list[Operation] |
     lowering = _Lowering.of(wanted, last.plan, mapper)
     if lowering is None or lowering.planned() != last.plan:
         return None
-    body = lowering.body(last.plan)
+    body, targets = lowering.body(last.plan), contraction.targets
     whole = in_one_launch((*last.bodies, body))
-    return whole and mapper.relaunch(whole, replace(last, bodies=(*last.bodies, body)))
+    parts = Joinable((*last.bodies, body), last.plan, (*last.targets, *targets))
+    is_apart = all(are_apart(*pair) for pair in product(last.targets, targets))
+    return whole and mapper.relaunch(whole, parts, body if is_apart else whole)
 
 
 def _wanted(contraction: Contraction, mapper: Mapper) -> Contraction:
@@ -193,7 +196,7 @@ class _Lowering:
             return [*host, *self.mapper.launch(body)]
         body = self.body(chosen)
         made = self.mapper.launch(body)
-        self.mapper.joinable = Joinable((body,), chosen)
+        self.mapper.joinable = Joinable((body,), chosen, self.whole.targets)
         return made
 
 

@@ -9,6 +9,9 @@ another one:
 
     { x -> y in dependences : x, y of different kernels } = {}.
 
+That needs no proof of the whole kernel once each kernel is proven and all of its places
+are apart from those of the others by a test of divisors (`are_apart`).
+
 Neighbouring blocks are of different kernels: where these store parts of the same lines,
 such as the phases of a transposed convolution, the lines are joined in the L2 cache.
 All kernels have one shape of blocks and the same arrays in shared memory, which stand
@@ -18,9 +21,12 @@ in front of the branches.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import gcd
 
 from gpucodegen.dialects.gpu import dimension_of
+from gpucodegen.ir.affine import linear_form
 from gpucodegen.ir.operation import Operation, Value, clone
+from gpucodegen.passes.contraction.operands import Operand
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.outlining.gpu_launch import KernelBody, thread_index
@@ -29,15 +35,34 @@ from gpucodegen.tiling.machine.gpu.devices import GRID
 from gpucodegen.tiling.machine.gpu.product_tiles import SharedTiles, WarpTiles
 
 MOST = 4
-"""Kernels of a launch: the race proof enumerates a block of each."""
+"""Kernels of a launch, which are proven and compiled together."""
 
 
 @dataclass(frozen=True, slots=True)
 class Joinable:
-    """The kernels of contractions in one launch, and the plan of all."""
+    """The kernels of contractions in one launch, and the plan of all.
+
+    ``targets``: the places of their stores.
+    """
 
     bodies: tuple[KernelBody, ...]
     plan: SharedTiles | WarpTiles
+    targets: tuple[Operand, ...]
+
+
+def are_apart(one: Operand, other: Operand) -> bool:
+    """Whether strided places never are one element.
+
+    Indices r + g i and s + g j are different if g > 1 does not divide r - s.
+    """
+    if one.memref is not other.memref:
+        return False
+    for pair in zip(one.indices, other.indices, strict=True):
+        (terms, first), (others, second) = (linear_form(index.expr) for index in pair)
+        step = gcd(*terms.values(), *others.values())
+        if step > 1 and (first - second) % step:
+            return True
+    return False
 
 
 def in_one_launch(bodies: Sequence[KernelBody]) -> KernelBody | None:

@@ -115,7 +115,7 @@ from gpucodegen.tiling.machine.gpu.product_tiles import (
 )
 from gpucodegen.tiling.machine.gpu.thread_groups import ThreadGroup
 from gpucodegen.tiling.machine.plan_space import Choice, KernelMenus, Menus
-from gpucodegen.tiling.proof.enumeration import have_owners
+from gpucodegen.tiling.proof.enumeration import have_owners, proven
 
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.knobs import Knob
@@ -367,15 +367,29 @@ class GpuMapper:
         self.joinable = None
         return host
 
-    def relaunch(self, kernel: KernelBody, parts: Joinable) -> list[Operation] | None:
-        """Launch a kernel in place of the last one, if it is certainly proven later."""
+    def relaunch(
+        self, kernel: KernelBody, parts: Joinable, added: KernelBody
+    ) -> list[Operation] | None:
+        """Launch a kernel in place of the last one, if it is certainly proven later.
+
+        It is if ``added`` is: the part that was not launched before, or the kernel.
+        """
         last, before = self.kernels.pop(), self.joinable
+        self.launch(added)
+        if not self._have_owners(self.kernels.pop()):
+            self.kernels.append(last)
+            self.joinable = before
+            return None
         host = self.launch(kernel)
         self.joinable = parts
-        if not self._have_owners(self.kernels[-1]):
+        if len(parts.bodies) > FEW and not self._is_proven(self.kernels[-1]):
             self.kernels[-1], self.joinable = last, before
             return None
         return host
+
+    def _is_proven(self, kernel: Operation) -> bool:
+        """Whether enumeration decides that it has no race, within its limits."""
+        return proven(lift_function(kernel, self.surroundings).scop).is_complete
 
     def _have_owners(self, kernel: Operation) -> bool:
         """Whether it is quickly proven that no two threads use one cell of an array.
@@ -416,6 +430,8 @@ def _holds_launch(op: Operation) -> bool:
     return any(inner.name == "gpu.launch" for inner in op.walk())
 
 
+FEW = 4
+"""Kernels of a launch that surely are within the limits of the race proof."""
 LAUNCH_WORK = 256
 """Operations of one thread that take about as long as a launch (`estimate.START`).
 

@@ -192,7 +192,9 @@ class Mapper(Protocol):
 
     def launch(self, kernel: KernelBody) -> list[Operation]: ...
 
-    def relaunch(self, kernel: KernelBody, parts: Joinable) -> list[Operation] | None:
+    def relaunch(
+        self, kernel: KernelBody, parts: Joinable, added: KernelBody
+    ) -> list[Operation] | None:
         """Launch a kernel in place of the last one."""
         ...
 

@@ -1,4 +1,4 @@
-"""Cases of the trip counts of loops, for proofs by enumeration of one block.
+"""Cases of parameters and blocks, for proofs by enumeration of one block.
 
 A pipeline over a loop with T trips, T a function of parameters, starts copies before
 the loop and in each trip but the last ones.  The conditions for that compare T, or the
@@ -7,6 +7,9 @@ T = 1, .., T = R - 1 and T >= R.  Each case is the same program with T known, or
 the last R trips apart from those before, and with the conditions that isl decides for
 all parameters of the case replaced by their outcome.  R is the least number for which
 most of them are decided.  A rule that holds in all cases holds for all parameters.
+
+A launch of several kernels branches by a block variable.  `branch_cases` has a case for
+each of its values, in which only one kernel is left.
 """
 
 from __future__ import annotations
@@ -18,8 +21,8 @@ from math import prod
 
 from gpucodegen.tiling.model.isl import always_holds
 from gpucodegen.tiling.model.isl_evaluation import expression, formula, names
-from gpucodegen.tiling.model.scop import If, Loop, Node
-from gpucodegen.tiling.proof.kernel_accesses import KernelAccesses
+from gpucodegen.tiling.model.scop import If, Loop, Node, walk
+from gpucodegen.tiling.proof.kernel_accesses import KernelAccesses, has_fence
 
 MOST_LAST = 8
 """Trips that may be apart from those before; pipelines have fewer stages."""
@@ -31,16 +34,20 @@ class Case:
     """A set of values of the parameters; by default all of them.
 
     ``facts``: constraints that it fulfils.  ``last``: by trip count, the last trips
-    that are apart.  ``exact``: the trip counts that have no others.
+    that are apart.  ``exact``: the trip counts that have no others.  ``branch``: the
+    block variable that has one value.
     """
 
     facts: tuple[str, ...] = ()
     last: Mapping[str, int] = field(default_factory=dict[str, int])
     exact: frozenset[str] = frozenset()
+    branch: str = ""
 
     def program(self, body: Sequence[Node], known: frozenset[str]) -> tuple[Node, ...]:
         """The nodes that are executed; ``known``: the parameters."""
-        return tuple(_decided(body, self.facts, known)) if self.facts else tuple(body)
+        if not self.facts:
+            return tuple(body)
+        return tuple(_decided(body, self.facts, known | {self.branch}))
 
     def trips(
         self, loop: Loop, known: frozenset[str]
@@ -67,11 +74,26 @@ class Case:
 ANY = Case()
 
 
-def cases_of(kernel: KernelAccesses, loops: Iterable[Loop]) -> list[Case]:
+def branch_cases(kernel: KernelAccesses) -> list[Case]:
+    """One for each value of a block variable that a condition compares with numbers."""
+    for node in walk(kernel.body):
+        for text in (isinstance(node, If) and node.constraints) or ():
+            used = formula(text, is_constraint=True).variables
+            for name in used if len(used) == 1 else ():
+                extent = kernel.blocks.get(name) or 0
+                if 1 < extent <= MOST_CASES:
+                    values = range(extent)
+                    return [Case((f"{name} = {n}",), branch=name) for n in values]
+    return []
+
+
+def trip_cases(kernel: KernelAccesses) -> list[Case]:
     """All values of the parameters, by the trip counts of loops that hold fences.
 
     Empty if that decides no condition.
     """
+    nodes = walk(kernel.body)
+    loops = [n for n in nodes if isinstance(n, Loop) and has_fence(n)]
     apart = dict[str, int]()
     for count in dict.fromkeys(filter(None, map(trip_count, loops))):
         if frozenset() < names(expression(count)) <= kernel.parameters:
