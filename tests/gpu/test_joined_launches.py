@@ -22,6 +22,7 @@ def transposed(
     return made
 
 
+@pytest.mark.slow
 @pytest.mark.cases("stride", [2, 3, 5])
 @pytest.mark.cases("target", ["sim", "cpu"])
 def test_phases(target: str, stride: int):
