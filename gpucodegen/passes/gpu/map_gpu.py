@@ -115,7 +115,7 @@ from gpucodegen.tiling.machine.gpu.product_tiles import (
 )
 from gpucodegen.tiling.machine.gpu.thread_groups import ThreadGroup
 from gpucodegen.tiling.machine.plan_space import Choice, KernelMenus, Menus
-from gpucodegen.tiling.proof.enumeration import have_owners, proven
+from gpucodegen.tiling.proof.enumeration import have_owners
 
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.knobs import Knob
@@ -382,14 +382,7 @@ class GpuMapper:
             return None
         host = self.launch(kernel)
         self.joinable = parts
-        if len(parts.bodies) > FEW and not self._is_proven(self.kernels[-1]):
-            self.kernels[-1], self.joinable = last, before
-            return None
         return host
-
-    def _is_proven(self, kernel: Operation) -> bool:
-        """Whether enumeration decides that it has no race, within its limits."""
-        return proven(lift_function(kernel, self.surroundings).scop).is_complete
 
     def _have_owners(self, kernel: Operation) -> bool:
         """Whether it is quickly proven that no two threads use one cell of an array.
@@ -430,8 +423,6 @@ def _holds_launch(op: Operation) -> bool:
     return any(inner.name == "gpu.launch" for inner in op.walk())
 
 
-FEW = 4
-"""Kernels of a launch that surely are within the limits of the race proof."""
 LAUNCH_WORK = 256
 """Operations of one thread that take about as long as a launch (`estimate.START`).
 
