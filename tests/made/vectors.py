@@ -115,6 +115,7 @@ class Lanes(Maker):
     def masked_memory(self) -> None:
         """``maskedload``, ``expandload`` and their stores stay inside."""
         n = self.random.choice([4, 8])
+        n = 4 if self.indices else n  # the column may be that of a loop, up to 3
         place, mask, shape = self.place(), self.mask((n,)), (n,)
         other = self.shaped(shape)
         types = f"{self.buffer}, {vector('i1', shape)}, {self.of(shape)}"
