@@ -111,7 +111,7 @@ class OutOfMemory(LaunchError, code="L015"):
 class NegativeExtent(LaunchError, code="L016"):
     """A dynamic size below zero."""
 
-    template = "allocation of shape {shape} has a negative extent"
+    template = "an array of shape {shape} has a negative extent"
     remedy = "Pass sizes that are zero or more"
 
 

@@ -2,7 +2,7 @@
 
 A pipeline over a loop with T trips, T a function of parameters, starts copies before
 the loop and in each trip but the last ones.  The conditions for that compare T, or the
-trips that are left, with numbers.  `cases_of` splits all values of T into T <= 0,
+trips that are left, with numbers.  `trip_cases` splits all values of T into T <= 0,
 T = 1, .., T = R - 1 and T >= R.  Each case is the same program with T known, or with
 the last R trips apart from those before, and with the conditions that isl decides for
 all parameters of the case replaced by their outcome.  R is the least number for which

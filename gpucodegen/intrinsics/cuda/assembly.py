@@ -43,12 +43,6 @@ LATER = {
     "x2.e5m2x2": 81,
 }
 """Instructions that came later; LLVM does not know those that it only passes on."""
-REPEATED = 220
-"""Repeated addresses from which `_merge_addresses` gains more time than it takes.
-
-Products of f64 have 250 to 280, and take 0.3 to 0.6 seconds less to compile.
-"""
-_ADDRESS = re.compile(r" = ((?:zext|getelementptr) [^!\n]*)")
 _VERSION = re.compile(r"^\.version (\d+)\.(\d+)$", re.MULTILINE)
 _EMPTY_SECTION = "\t.section\t.debug_macinfo\t{\t}\n"
 _EXTERNAL = re.compile(
@@ -115,7 +109,6 @@ def ptx(text: str, architecture: str) -> str:
     machine = _machine(architecture)
     builder = _passes(machine)
     builder.getModulePassManager().run(module, builder)
-    _merge_addresses(module, machine)
     made = str(machine.emit_assembly(module)).replace(_EMPTY_SECTION, "")
     made = narrowed(made)
     oldest = ARCHITECTURES[architecture]
@@ -124,25 +117,6 @@ def ptx(text: str, architecture: str) -> str:
     if missing:
         raise errors.NoDeviceFunction(function=missing[1])
     return made
-
-
-def _merge_addresses(module: Any, machine: Any) -> None:
-    """Merge equal addresses if there are many.
-
-    The last `instcombine` of LLVM's pipeline splits ``p[zext(x + 8)]`` into
-    ``p[zext(x)]`` and a constant once it knows that the sum does not overflow.  No pass
-    behind it merges the equal parts, and the straight-line strength reduction of the
-    NVPTX backend compares them pair by pair (LLVM 22).  The function passes of O1 begin
-    with `early-cse`.
-    """
-    addresses = _ADDRESS.findall(str(module))
-    if len(addresses) - len(set(addresses)) < REPEATED:
-        return
-    builder = _passes(machine, level=1)
-    manager = builder.getFunctionPassManager()
-    for function in module.functions:
-        if not function.is_declaration:
-            manager.run(function, builder)
 
 
 def _sufficient(oldest: int, text: str) -> str:
@@ -190,6 +164,6 @@ def _machine(architecture: str) -> Any:
     )
 
 
-def _passes(machine: Any, level: int = 3) -> Any:
-    options = llvm.create_pipeline_tuning_options(speed_level=level)
+def _passes(machine: Any) -> Any:
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
     return llvm.create_pass_builder(machine, options)

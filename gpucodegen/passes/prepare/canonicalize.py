@@ -39,6 +39,7 @@ from gpucodegen.ir.types import (
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import without_dead_code
 from gpucodegen.passes.framework.indexing import Index, from_map, rewrite_maps
+from gpucodegen.passes.prepare.hoist_index_values import AROUND
 from gpucodegen.passes.prepare.tensors.placement import kept_dimensions
 from gpucodegen.records import dataclass
 
@@ -144,8 +145,6 @@ class Canonicalize(ModulePass, name="canonicalize"):
         return module
 
 
-_NESTS = frozenset("scf.for scf.if affine.for affine.if affine.parallel".split())
-"""Operations in whose regions values from outside are used instead of repeated."""
 _INTEGERS = IntegerType | IndexType
 
 
@@ -225,7 +224,7 @@ class _Folder:
         if not op.regions:
             return op
         outer = self.computed
-        self.computed = outer if op.name in _NESTS else ChainMap[object, Operation]()
+        self.computed = outer if op.name in AROUND else ChainMap[object, Operation]()
         regions = tuple(map(self._region, op.regions))
         self.computed = outer
         return op.with_(regions=regions)
