@@ -134,8 +134,7 @@ def place_in(low: Lowering, p: Any, i: Any, space: str) -> Any:
     place = tile_memory.address(low, p, i)
     if not space:
         return place
-    typed = ir.PointerType(place.type.pointee, SPACES[space])
-    return low.builder.addrspacecast(place, typed)
+    return tile_memory.in_address_space(low, place, SPACES[space])
 
 
 def word_of(
@@ -145,11 +144,10 @@ def word_of(
     builder, coding = low.builder, _Coding(low, name)
     place = place_in(low, p, i, space)
     if coding.type.width >= face.atomic_bits:
-        typed = ir.PointerType(coding.type, SPACES[space])
-        return AtomicWord(coding, builder.bitcast(place, typed))
+        return AtomicWord(coding, tile_memory.retyped(low, place, coding.type))
     address = builder.ptrtoint(place, I64)
     start = builder.and_(address, ir.Constant(I64, -4))
-    cell = builder.inttoptr(start, ir.PointerType(I32, SPACES[space]))
+    cell = builder.inttoptr(start, ir.PointerType(I32, place.type.addrspace))
     part = builder.trunc(builder.and_(address, ir.Constant(I64, 3)), I32)
     return AtomicWord(coding, cell, builder.shl(part, ir.Constant(I32, 3)))
 

@@ -55,8 +55,16 @@ def is_converted(name: str) -> bool:
     return memory_scalar(name) != llvm_scalar(carrier(name))
 
 
-def _retyped(low: Lowering, place: Any, ty: ir.Type) -> Any:
-    return low.builder.bitcast(place, ir.PointerType(ty))
+def retyped(low: Lowering, place: Any, ty: ir.Type) -> Any:
+    """The same address, of elements of another type."""
+    return low.builder.bitcast(place, ir.PointerType(ty, place.type.addrspace))
+
+
+def in_address_space(low: Lowering, place: Any, space: int) -> Any:
+    """The same address, as one of an address space of LLVM."""
+    if place.type.addrspace == space:
+        return place
+    return low.builder.addrspacecast(place, ir.PointerType(place.type.pointee, space))
 
 
 def _from_memory(low: Lowering, value: Any, name: str) -> Any:
@@ -78,14 +86,14 @@ def _to_memory(low: Lowering, value: Any, name: str) -> Any:
 def read(low: Lowering, place: Any, name: str) -> Any:
     """One element at an address."""
     size = element(name).size
-    place = _retyped(low, place, memory_scalar(name))
+    place = retyped(low, place, memory_scalar(name))
     return _from_memory(low, low.builder.load(place, align=size), name)
 
 
 def write(low: Lowering, place: Any, value: Any, name: str) -> None:
     """Store one element at an address."""
     size = element(name).size
-    place = _retyped(low, place, memory_scalar(name))
+    place = retyped(low, place, memory_scalar(name))
     low.builder.store(_to_memory(low, value, name), place, align=size)
 
 
@@ -140,7 +148,7 @@ def row_elements(
             values.append(read(low, start, name))
             continue
         ty = ir.VectorType(memory_scalar(name), count)
-        block = low.builder.load(_retyped(low, start, ty), align=size * count)
+        block = low.builder.load(retyped(low, start, ty), align=size * count)
         block = _from_memory(low, block, name)
         values += [low.lane(block, i) for i in range(count)]
     return values
@@ -164,7 +172,7 @@ def write_row_elements(
                 block = low.builder.insert_element(block, values[first + i], lane)
             block = _to_memory(low, block, name)
             low.builder.store(
-                block, _retyped(low, start, block.type), align=size * count
+                block, retyped(low, start, block.type), align=size * count
             )
         first += count
 
@@ -185,7 +193,7 @@ def load_piece(
     if width == 1 and isinstance(valid, int):
         return read(low, place, name)
     ty = ir.VectorType(scalar, width)
-    place = _retyped(low, place, ty)
+    place = retyped(low, place, ty)
     if valid == width:
         value = low.builder.load(place, align=align)
         return _from_memory(low, value, name)
@@ -207,7 +215,7 @@ def load_selected(
 ) -> Any:
     """A piece of a row where ``bits`` are set, ``otherwise`` in the other lanes."""
     filler = _to_memory(low, otherwise, name)
-    place = _retyped(low, place, filler.type)
+    place = retyped(low, place, filler.type)
     size = element(name).size
     return _from_memory(low, _selected(low, place, bits, filler, size), name)
 
@@ -215,7 +223,7 @@ def load_selected(
 def store_selected(low: Lowering, place: Any, value: Any, bits: Any, name: str) -> None:
     """Store the lanes of a piece where ``bits`` are set."""
     value = _opaque(low, _to_memory(low, value, name))
-    place = _retyped(low, place, value.type)
+    place = retyped(low, place, value.type)
     low.call(
         f"llvm.masked.store.{suffix(value.type)}.p0",
         ir.VoidType(),
@@ -251,7 +259,7 @@ def store_piece(
         return
     if valid == width:
         stored = _to_memory(low, value, name)
-        place = _retyped(low, place, stored.type)
+        place = retyped(low, place, stored.type)
         low.builder.store(stored, place, align=align)
         return
     store_selected(low, place, value, mask(low, width, valid), name)
@@ -523,7 +531,7 @@ def _is_multiple(low: Lowering, place: Any, size: int) -> Any:
 
 
 def _stream(low: Lowering, start: Any, pieces: list[Any], size: int) -> None:
-    place = low.builder.bitcast(start, ir.PointerType(pieces[0].type))
+    place = retyped(low, start, pieces[0].type)
     hint = low.builder.module.add_metadata([ir.Constant(I32, 1)])
     for number_, piece in enumerate(pieces):
         here = low.builder.gep(place, [ir.Constant(I32, number_)])

@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numba_cuda  # noqa: F401  # pyright: ignore[reportMissingImports]
+from llvmlite import ir
 from numba import cuda
 from numba.core.types import boolean, float32, float64, int8, int16, int32, int64
 from numba.cuda import extending
 
 from gpucodegen.intrinsics.cpu.backend import function
 from gpucodegen.intrinsics.cuda import matrices, memory, threads
+from gpucodegen.intrinsics.cuda.target import SharedPointer
 from gpucodegen.intrinsics.framework import backends
 from gpucodegen.intrinsics.framework.lowering import (
     Backend,
@@ -36,6 +38,13 @@ FACE = Backend(
 class _TileModel(extending.models.PrimitiveModel):
     def __init__(self, manager: Any, tile: Tile) -> None:
         super().__init__(manager, tile, llvm_tile(tile, 0))
+
+
+@extending.register_model(SharedPointer)
+class _SharedPointerModel(extending.models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: SharedPointer) -> None:
+        pointee = manager.lookup(kind.dtype).get_data_type()
+        super().__init__(manager, kind, ir.PointerType(pointee, kind.space))
 
 
 def _larger(low: Lowering, a: Any, b: Any) -> Any:

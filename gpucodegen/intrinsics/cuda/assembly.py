@@ -155,13 +155,21 @@ def number_of(architecture: str) -> int:
 
 @cache
 def _machine(architecture: str) -> Any:
+    """The code generator: at level 3 it numbers values twice more, to no effect."""
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
+    _choose_short_pointers()
     version = max(ARCHITECTURES[architecture], NOTED_FROM)
     target = llvm.Target.from_triple(TRIPLE)
     return target.create_target_machine(
-        cpu=architecture, opt=3, features=f"+ptx{version}"
+        cpu=architecture, opt=2, features=f"+ptx{version}"
     )
+
+
+@cache
+def _choose_short_pointers() -> None:
+    """States `LAYOUT` to LLVM, once: an option that is given twice is an error."""
+    llvm.set_option("gpucodegen", "--nvptx-short-ptr")
 
 
 def _passes(machine: Any) -> Any:

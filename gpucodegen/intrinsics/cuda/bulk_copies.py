@@ -18,8 +18,6 @@ from llvmlite import ir
 from numba.core import types
 
 from gpucodegen.intrinsics.cuda.instructions import (
-    GLOBAL,
-    SHARED,
     cooperatively,
     element_offset,
     in_space,
@@ -27,6 +25,7 @@ from gpucodegen.intrinsics.cuda.instructions import (
     thread_and_count,
 )
 from gpucodegen.intrinsics.cuda.mbarriers import until_over
+from gpucodegen.intrinsics.cuda.target import GLOBAL, SHARED
 from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.intrinsics.framework.lowering import (
     I32,

@@ -7,7 +7,9 @@ from typing import Any
 
 from llvmlite import ir
 
+from gpucodegen.intrinsics.cuda.target import SHARED
 from gpucodegen.intrinsics.framework.lowering import I32, I64, Lowering
+from gpucodegen.intrinsics.tile_memory import in_address_space
 
 
 def since(
@@ -21,8 +23,6 @@ def since(
     return list(make())
 
 
-SHARED, GLOBAL = 3, 1
-"""Address spaces of PTX."""
 LETTERS = {"i16": "h", "i32": "r", "i64": "l", "float": "f", "double": "d"}
 """The constraint of a register by the LLVM type that it holds."""
 
@@ -59,8 +59,7 @@ def instruction(
 def in_space(low: Lowering, pointer: Any, offset: Any, space: int) -> Any:
     """The address of an element in an address space."""
     place = low.builder.gep(pointer, [offset])
-    typed = ir.PointerType(place.type.pointee, addrspace=space)
-    narrow = low.builder.addrspacecast(place, typed)
+    narrow = in_address_space(low, place, space)
     return low.builder.ptrtoint(narrow, I32 if space == SHARED else I64)
 
 

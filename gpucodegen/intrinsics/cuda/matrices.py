@@ -20,7 +20,8 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from gpucodegen.intrinsics.cuda.instructions import SHARED, in_space, since
+from gpucodegen.intrinsics.cuda.instructions import in_space, since
+from gpucodegen.intrinsics.cuda.target import SHARED
 from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.intrinsics.framework.lowering import (
     I8,

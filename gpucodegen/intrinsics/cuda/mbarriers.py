@@ -10,7 +10,8 @@ from typing import Any
 
 from numba.core import types
 
-from gpucodegen.intrinsics.cuda.instructions import SHARED, in_space, instruction
+from gpucodegen.intrinsics.cuda.instructions import in_space, instruction
+from gpucodegen.intrinsics.cuda.target import SHARED
 from gpucodegen.intrinsics.framework.lowering import (
     I1,
     I32,

@@ -14,12 +14,11 @@ from numba.core import types
 
 from gpucodegen import errors
 from gpucodegen.intrinsics.cuda.instructions import (
-    GLOBAL,
-    SHARED,
     cooperatively,
     element_offset,
     in_space,
 )
+from gpucodegen.intrinsics.cuda.target import GLOBAL, SHARED, SharedPointer
 from gpucodegen.intrinsics.framework.elements import element
 from gpucodegen.intrinsics.framework.lowering import (
     I32,
@@ -27,7 +26,7 @@ from gpucodegen.intrinsics.framework.lowering import (
     Lowering,
     signature,
 )
-from gpucodegen.intrinsics.tile_memory import memory_scalar
+from gpucodegen.intrinsics.tile_memory import memory_scalar, retyped
 
 ALIGNMENT = 16
 WORD = 4
@@ -46,9 +45,9 @@ def own_factories(face: Backend) -> dict[str, Any]:
     return {name: cache(partial(make, face)) for name, make in OWN.items()}
 
 
-def pointer(name: str) -> Any:
-    """The Numba type of a pointer to elements."""
-    return types.CPointer(getattr(types, element(name).pointee))
+def _shared(name: str) -> Any:
+    """The Numba type of a pointer to shared memory."""
+    return SharedPointer(getattr(types, element(name).pointee))
 
 
 def shared(face: Backend, n: int, name: str, alignment: int = ALIGNMENT) -> Any:
@@ -62,10 +61,9 @@ def shared(face: Backend, n: int, name: str, alignment: int = ALIGNMENT) -> Any:
         array.linkage = "internal"
         array.initializer = ir.Constant(ty, ir.Undefined)
         array.align = alignment
-        generic = low.builder.addrspacecast(array, ty.as_pointer())
-        return low.builder.bitcast(generic, low.value_type(low.signature.return_type))
+        return retyped(low, array, memory_scalar(name))
 
-    return face.define(f"shared_{n}_{name}", 0, lambda: signature(pointer(name)), lower)
+    return face.define(f"shared_{n}_{name}", 0, lambda: signature(_shared(name)), lower)
 
 
 def dynamic_shared(
@@ -83,24 +81,24 @@ def dynamic_shared(
             array.align = alignment
         array.align = max(array.align, alignment)
         start = low.builder.gep(array, [I32(0), I32(offset)])
-        generic = low.builder.addrspacecast(start, ir.IntType(8).as_pointer())
-        return low.builder.bitcast(generic, low.value_type(low.signature.return_type))
+        return retyped(low, start, memory_scalar(name))
 
     hint = f"dynamic_shared_{offset}_{name}"
-    return face.define(hint, 0, lambda: signature(pointer(name)), lower)
+    return face.define(hint, 0, lambda: signature(_shared(name)), lower)
 
 
 def local(face: Backend, n: int, name: str) -> Any:
     """``local()``: ``n`` elements private to the thread."""
+    made = types.CPointer(getattr(types, element(name).pointee))
 
     def lower(low: Lowering) -> Any:
         ty = ir.ArrayType(memory_scalar(name), n)
         with low.builder.goto_entry_block():
             slot = low.builder.alloca(ty)
         slot.align = ALIGNMENT
-        return low.builder.bitcast(slot, low.value_type(low.signature.return_type))
+        return low.builder.bitcast(slot, low.value_type(made))
 
-    return face.define(f"local_{n}_{name}", 0, lambda: signature(pointer(name)), lower)
+    return face.define(f"local_{n}_{name}", 0, lambda: signature(made), lower)
 
 
 def heap(*_: object) -> Any:
@@ -172,7 +170,7 @@ def _copy_now(low: Lowering, width: int, target: Any, source: Any) -> None:
         word = min(width, WORD)
         one = ir.IntType(8 * word)
         wide = ir.VectorType(one, width // word) if width > word else one
-        places = [builder.bitcast(place, wide.as_pointer()) for place in places]
+        places = [retyped(low, place, wide) for place in places]
     value = builder.load(places[0], align=width or None)
     builder.store(value, places[1], align=width or None)
 

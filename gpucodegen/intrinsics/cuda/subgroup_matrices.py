@@ -33,6 +33,7 @@ from gpucodegen.intrinsics.framework.lowering import (
     signature,
 )
 from gpucodegen.intrinsics.narrow_floats import bits_type, narrow, widen
+from gpucodegen.intrinsics.tile_memory import retyped
 from gpucodegen.ir.number_formats import NARROW
 from gpucodegen.records import dataclass
 
@@ -238,7 +239,7 @@ class _Memory:
             wide = part if offset.type == I32 else builder.zext(part, offset.type)
             scaled = builder.mul(wide, ir.Constant(offset.type, self._at(step)))
             moved = builder.add(moved, scaled)
-        typed = builder.bitcast(pointer, ir.PointerType(fragment.in_memory))
+        typed = retyped(low, pointer, fragment.in_memory)
         self.first = builder.gep(typed, [moved])
 
     def _at(self, place: Place) -> int:
@@ -254,7 +255,7 @@ class _Memory:
 
     def _as_word(self, place: Place) -> Any:
         whole = self.low.value_type(self.fragment.tile.dtype)
-        return self.low.builder.bitcast(self._address(place), ir.PointerType(whole))
+        return retyped(self.low, self._address(place), whole)
 
     def parts(self, places: list[Place]) -> Any:
         """A register of elements at any addresses."""

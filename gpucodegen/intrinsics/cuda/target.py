@@ -271,9 +271,13 @@ def _products(body: set[Any]) -> int:
 
 NAME = "gpucodegen-cuda"
 TRIPLE = "nvptx64-nvidia-cuda"
-LAYOUT = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
-GLOBAL = 1
-"""The address space of memory that kernels get from outside."""
+LAYOUT = (
+    "e-p3:32:32-p4:32:32-p5:32:32-p6:32:32-p7:32:32-i64:64-i128:128-i256:256"
+    "-v16:16-v32:32-n16:32:64"
+)
+"""That of short pointers: addresses of all memory but global have 32 bits."""
+GLOBAL, SHARED = 1, 3
+"""Address spaces of PTX: memory that kernels get from outside, and a block's own."""
 
 
 class Kernels(GPU):
@@ -302,22 +306,32 @@ class Kernel:
     places: Mapping[int, Place] = field(default_factory=dict[int, Place])
 
 
-class GlobalPointer(types.CPointer):
+class Pointer(types.CPointer):
+    """A pointer into one address space, so that no access is generic."""
+
+    space: int
+
+
+class GlobalPointer(Pointer):
     """A pointer parameter."""
 
-
-class _GlobalPointerModel(models.PointerModel):
-    """An address of global memory, so that no access is generic."""
-
-    def get_argument_type(self) -> ir.Type:
-        return ir.PointerType(self._pointee_be_type, addrspace=GLOBAL)
-
-    def from_argument(self, builder: Any, value: Any) -> Any:
-        """The pointer that accesses use."""
-        return builder.addrspacecast(value, self.get_value_type())
+    space = GLOBAL
 
 
-MODELS.register(GlobalPointer, _GlobalPointerModel)
+class SharedPointer(Pointer):
+    """A pointer to shared memory, of 32 bits."""
+
+    space = SHARED
+
+
+class _PointerModel(models.PrimitiveModel):
+    def __init__(self, manager: DataModelManager, kind: Pointer) -> None:
+        pointee = manager.lookup(kind.dtype).get_data_type()
+        super().__init__(manager, kind, ir.PointerType(pointee, kind.space))
+
+
+for _kind in (GlobalPointer, SharedPointer):
+    MODELS.register(_kind, _PointerModel)
 
 
 class KernelConvention(MinimalCallConv):

@@ -18,7 +18,8 @@ from typing import Any
 from llvmlite import ir
 from numba.core import types
 
-from gpucodegen.intrinsics.cuda.instructions import SHARED, in_space, instruction
+from gpucodegen.intrinsics.cuda.instructions import in_space, instruction
+from gpucodegen.intrinsics.cuda.target import SHARED
 from gpucodegen.intrinsics.framework.lowering import (
     I32,
     I64,
@@ -28,6 +29,7 @@ from gpucodegen.intrinsics.framework.lowering import (
     signature,
     tile_or_scalar,
 )
+from gpucodegen.intrinsics.tile_memory import retyped
 from gpucodegen.records import dataclass
 
 ROWS, STEP, ATOM = 64, 32, 8
@@ -239,7 +241,7 @@ def store_sum(face: Backend, form: Sum, row_step: int) -> Any:
         builder = low.builder
         registers = low.elements(total.tile, value)
         whole = ir.IntType(bits) if total.per == 2 else registers[0].type
-        base = builder.bitcast(pointer, ir.PointerType(whole))
+        base = retyped(low, pointer, whole)
         base = builder.gep(base, [_first(low, offset, row_step)])
         for register, places in zip(registers, total.places(), strict=True):
             for e, (row, column) in enumerate(places):

@@ -234,7 +234,9 @@ class Staging:
     ) -> Chunk:
         """The chunk that many terms and positions further on, which exists."""
         term, position = first.term + moved[0], first.position + moved[1]
-        return Chunk(term, position, self._inside(b, self.first + position), ZERO)
+        same = isinstance(moved[1], int) and not moved[1]
+        outer = first.outer if same else self._inside(b, self.first + position)
+        return Chunk(term, position, outer, ZERO)
 
     def _chunk(self, b: Builder, number: Index) -> Chunk:
         copy = self.copy

@@ -195,8 +195,13 @@ class Cells:
         return not outer or inner.extent % self.width == 0
 
     def loaded(self, b: Builder, piece: Piece) -> Value:
-        """The initial values of a piece's sums."""
+        """The initial values of a piece's sums.
+
+        Sums of cells that do not exist are not stored, so values that need no memory
+        are those of all cells.
+        """
         whole, single = self._limits(piece)
+        start = self.contraction.start
 
         def together(i: Builder) -> Value:
             return self._begun(i, self._cells(piece))
@@ -217,6 +222,8 @@ class Cells:
             (made,) = i.add("vector.from_elements", elements, [self.piece_type])
             return made
 
+        if start is not None and not start.reads:
+            return together(b)
         if not self._side_by_side:
             return apart(b)
         return b.choose(whole, together, nothing if self._are_whole else apart)
