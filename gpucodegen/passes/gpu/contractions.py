@@ -13,7 +13,7 @@ from itertools import product
 from types import MappingProxyType
 
 from gpucodegen.ir.operation import Operation
-from gpucodegen.ir.types import I32
+from gpucodegen.ir.types import I32, element_bytes, element_type
 from gpucodegen.passes.contraction.fusion_groups import FusionMember
 from gpucodegen.passes.contraction.gpu.axes import (
     Groups,
@@ -22,6 +22,8 @@ from gpucodegen.passes.contraction.gpu.axes import (
     with_few_axes,
 )
 from gpucodegen.passes.contraction.gpu.problem import planned, products_of
+from gpucodegen.passes.contraction.gpu.tensor_boxes import along_terms
+from gpucodegen.passes.contraction.gpu.tensor_cores import on_tensor_cores
 from gpucodegen.passes.contraction.recognize import (
     Contraction,
     only_accumulates,
@@ -35,19 +37,23 @@ from gpucodegen.passes.outlining.gpu_launch import KernelBody
 from gpucodegen.passes.outlining.transfer_spans import needs_block
 from gpucodegen.passes.outlining.vector_width import Definitions
 from gpucodegen.records import dataclass
+from gpucodegen.tiling.machine.gpu.devices import has_warpgroups
 from gpucodegen.tiling.machine.gpu.product_plan import (
     PACKED,
+    copies_pay,
     device_for,
     four_bytes,
     words_pay,
 )
 from gpucodegen.tiling.machine.gpu.product_tiles import (
+    HALF,
     Candidate,
     SharedTiles,
     WarpgroupTiles,
     WarpTiles,
 )
 from gpucodegen.tiling.machine.gpu.product_work import Product
+from gpucodegen.tiling.machine.gpu.shared_copies import DOUBLE
 
 NOTHING_MADE: Definitions = MappingProxyType({})
 
@@ -82,6 +88,9 @@ def contraction_launches(
     """
     contraction = _wanted(contraction, mapper)
     plain = _Lowering.of(contraction, plan, mapper)
+    copied = plain and _over_copies(contraction, plain)
+    if copied is not None:
+        return copied
     if plain is None or contraction.element != I32:
         return plain and plain.launches()
     from gpucodegen.passes.contraction.cpu.packed_integer_dots import over_words
@@ -101,6 +110,45 @@ def contraction_launches(
     for buffer in words.buffers:
         freed.add("memref.dealloc", (buffer,))
     return [*_mapped(b.operations, mapper), *dots.launches(), *freed.operations]
+
+
+THREADS_OR_WARPS = {"product.thread_rows", "product.warp_rows"}
+"""Fields of plans that have no warpgroups."""
+
+
+def _over_copies(contraction: Contraction, plain: _Lowering) -> list[Operation] | None:
+    """Copies of factors along their terms, and a kernel of warpgroups that reads them.
+
+    None where there is nothing to copy, or where the model estimates no gain.
+    """
+    mapper, wanted = plain.mapper, plain.mapper.plans.wanted
+    is_asked = bool(wanted.get("product.consumers"))
+    is_able = is_asked or has_warpgroups(mapper.arch)
+    if not is_able or plain.plan is not None or THREADS_OR_WARPS & wanted.keys():
+        return None
+    ty = element_type(contraction.left.memref.type)
+    b = Builder(contraction.location)
+    is_turned = element_bytes(ty) not in {HALF, DOUBLE} and on_tensor_cores(contraction)
+    copied = along_terms(b, contraction) if is_turned else None
+    if copied is None:
+        return None
+    made = {value: op for op in b.operations for value in op.results}
+    lowering = _Lowering.of(copied.contraction, None, mapper, made)
+    products = lowering.products if lowering else []
+    fragments = products[0].fragments if products else None
+    if lowering is None or fragments is None or not fragments.boxes:
+        return None
+    device = device_for(mapper.arch)
+    if not is_asked and not copies_pay(plain.products, products, copied.bytes, device):
+        return None
+    freed = Builder(contraction.location)
+    for buffer in copied.buffers:
+        freed.add("memref.dealloc", (buffer,))
+    return [
+        *_mapped(b.operations, mapper),
+        *lowering.launches(),
+        *freed.operations,
+    ]
 
 
 def joined_launch(contraction: Contraction, mapper: Mapper) -> list[Operation] | None:

@@ -62,7 +62,8 @@ class Work:
 
     Instructions count warps: ``instructions`` all of them, ``fma``, ``double``,
     ``integer``, ``special`` those of a unit.  ``tensor`` and ``warpgroup`` count fused
-    multiply-adds by ``mma.sync`` and by ``wgmma``, ``double_tensor`` those of f64,
+    multiply-adds of 16 bits by ``mma.sync`` and by ``wgmma`` (one of 8 bits is half of
+    one, one of tf32 two), ``double_tensor`` those of f64,
     ``wavefronts`` those of shared memory, ``sectors`` the 32-byte sectors that warps
     request, ``block_sectors`` those that are new to their block, ``memory`` the least
     bytes that the device memory moves.  ``waits``: stalls of one warp for loads,

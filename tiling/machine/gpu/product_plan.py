@@ -470,6 +470,39 @@ def words_pay(
     return sum(map(clocks, words)) + packing < sum(map(clocks, plain))
 
 
+def copies_pay(
+    plain: Sequence[Product],
+    copied: Sequence[Product],
+    size: int,
+    device: GpuDevice | None = None,
+) -> bool:
+    """Whether warpgroups on copies of factors take fewer clocks, copies included.
+
+    ``plain``: the product of the factors themselves.  ``size``: bytes of the copies.
+
+    >>> def pays(size):
+    ...     bytes_ = Product(size, size, size, element=1, result=4)
+    ...     plain, copied = (
+    ...         Product(size, size, size, fragments=replace(bytes_, boxes=along))
+    ...         for along in (False, True)
+    ...     )
+    ...     return copies_pay([plain], [copied], size**2)
+    >>> pays(256), pays(4096)
+    (False, True)
+    """
+    known = device or DEFAULT
+
+    def best(products: Sequence[Product]) -> tuple[Candidate, float]:
+        plan = plan_contraction(*products, device=device, warpgroups=True)
+        clocks = [clocks_of(plan, product, known) for product in products]
+        return plan, geometric_mean(clocks)
+
+    plan, clocks = best(copied)
+    words = _packed(size * BYTE // WORD)
+    clocks += busy(estimate(known, known.multiprocessor.blocks, words))
+    return isinstance(plan, WarpgroupTiles) and clocks < best(plain)[1]
+
+
 def _packing(product: Product, device: GpuDevice) -> float:
     """Clocks of the launches that pack both operands."""
     sizes = (product.rows, product.columns)

@@ -174,8 +174,10 @@ WARPGROUP_ROWS = 64
 """Rows of the result that a warpgroup computes at once."""
 SPAN = 128
 """Bytes of a row of a box, and of the swizzle within which its pieces are permuted."""
+HALF = 2
+"""Bytes of a 16-bit element, in which tensor-core work is counted."""
 WARPGROUPS: tuple[WarpgroupTiles, ...] = tuple(
-    WarpgroupTiles(WARPGROUP_ROWS * consumers, columns, SPAN // 2, consumers)
+    WarpgroupTiles(WARPGROUP_ROWS * consumers, columns, SPAN // HALF, consumers)
     for consumers in (1, 2)
     for columns in (64, 128, 256)
 )

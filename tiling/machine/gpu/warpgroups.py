@@ -28,6 +28,7 @@ from gpucodegen.tiling.machine.gpu.estimate import (
 )
 from gpucodegen.tiling.machine.gpu.fragments import ROWS, SLICE, gap_of
 from gpucodegen.tiling.machine.gpu.product_tiles import (
+    HALF,
     MOST_STAGES,
     SPAN,
     TURNS,
@@ -175,7 +176,7 @@ class WarpgroupCounts:
             self.blocks,
             plan.threads,
             warps * (trips * TRIP + stored),
-            warpgroup=tiles * cells * plan.depth * trips,
+            warpgroup=tiles * cells * trips * (SPAN // HALF),
             wavefronts=tiles * trips * (stage + read) / SHARED_RATE,
             sectors=sectors,
             block_sectors=sectors / reuse,
@@ -206,7 +207,7 @@ class WarpgroupCounts:
         """
         plan, unit = self.plan, device.multiprocessor
         cells = plan.tile_rows * plan.tile_columns
-        multiplied = cells * plan.depth / (unit.warpgroup or unit.fma)
+        multiplied = cells * (SPAN // HALF) / (unit.warpgroup or unit.fma)
         copied = self._stage / unit.l2_rate + BUSY_LATENCY * device.clock
         rounds = ceil(busiest(self.blocks, device.processors) / plan.resident)
         trips = rounds * plan.turns * self._trips
@@ -257,15 +258,16 @@ def warpgroup_tiles(
 ) -> Iterator[WarpgroupTiles]:
     """The warpgroup plans of a device, those with most stages first.
 
-    None where TMA boxes cannot hold the operands as 16-bit elements, or for devices
-    other than sm_90. ``turns``: include blocks with several tiles, among them the least
-    number with which all blocks are resident.
+    None where TMA boxes cannot hold the operands, or for devices other than sm_90.
+    ``turns``: include blocks with several tiles, among them the least number with which
+    all blocks are resident.
     """
     unit = device.multiprocessor
     if not product.boxes or unit.warpgroup is None:
         return
     stores = (False, True) if product.stores else (False,)
-    for tiles in WARPGROUPS:
+    for kind in WARPGROUPS:
+        tiles = replace(kind, depth=SPAN // product.element)
         count = WarpgroupCounts(tiles, product).tiles
         for resident in (1, 2):
             all_run = ceil(count / (device.processors * resident))

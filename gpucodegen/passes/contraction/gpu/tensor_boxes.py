@@ -9,9 +9,10 @@ A block stands at n0, y0, x0, which become batch axes; n1, y1, x1 are the ``a b 
 of its only tile, in the order of a box of operand A.  Guards exclude rows that do not
 exist.
 
-A box of an operand has lines of 64 16-bit elements, the span of the swizzle.  A line
-runs along the reduction if that is contiguous in memory, else along rows or columns;
-other axes, such as the taps of a window, give the origin of the box.  TMA reads
+A box of an operand has lines of 128 bytes, the span of the swizzle.  A line runs along
+the reduction if that is contiguous in memory, else along rows or columns, which only
+products of 16-bit elements can read; other axes, such as the taps of a window, give the
+origin of the box.  TMA reads
 elements outside the array as zero, so ragged extents need no guards: zero terms add
 nothing, and out-of-range rows and columns are never stored.
 
@@ -25,10 +26,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from math import prod
 
 from gpucodegen.dialects.memref.layouts import strided_form
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import (
+    F32,
     INDEX,
     DialectType,
     MemRefType,
@@ -40,8 +43,17 @@ from gpucodegen.ir.types import (
 from gpucodegen.passes.contraction.epilogue_fusion import kept_at
 from gpucodegen.passes.contraction.gpu.axes import Groups, Positions, unflatten
 from gpucodegen.passes.contraction.gpu.staging import contiguity
-from gpucodegen.passes.contraction.gpu.tensor_cores import on_tensor_cores
-from gpucodegen.passes.contraction.operands import Operand
+from gpucodegen.passes.contraction.gpu.tensor_cores import (
+    PASSES,
+    on_tensor_cores,
+    type_of,
+)
+from gpucodegen.passes.contraction.operands import (
+    Operand,
+    Range,
+    buffer_of,
+    nested,
+)
 from gpucodegen.passes.contraction.recognize import Contraction
 from gpucodegen.passes.contraction.windows import unrolled
 from gpucodegen.passes.framework.builder import Builder
@@ -51,7 +63,7 @@ from gpucodegen.passes.outlining.vector_width import Definitions
 from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import WIDEST
 from gpucodegen.tiling.machine.gpu.fragments import ROWS
-from gpucodegen.tiling.machine.gpu.product_tiles import SPAN, rectangle
+from gpucodegen.tiling.machine.gpu.product_tiles import HALF, SPAN, rectangle
 
 MOST_RANK = 5
 """Most dimensions of a tensor map."""
@@ -86,10 +98,20 @@ def make_map(b: Builder, memref: Value, box: Sequence[int], ty: DialectType) -> 
     return made
 
 
-ELEMENT = 2
-"""Bytes of an element."""
-LINE = SPAN // ELEMENT
-"""Elements of a line of a box."""
+LINE = SPAN // HALF
+"""Elements of a line along rows or columns, and lines of its box."""
+ELEMENTS = (1, 2, 4)
+"""Bytes of the elements that ``wgmma`` multiplies."""
+
+
+def line_of(element: Type) -> int:
+    """Elements of a line of a box.
+
+    >>> from gpucodegen.ir.types import F16, F32, I8
+    >>> [line_of(each) for each in (I8, F16, F32)]
+    [128, 64, 32]
+    """
+    return SPAN // (element_bytes(element) or 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,17 +142,27 @@ class Boxes:
         K tiles are of the last axis of the ``reduction``.
         """
         is_element = operand.is_of_one and not operand.steps
-        is_narrow = element_bytes(element_type(operand.memref.type)) == ELEMENT
-        if not (is_element and is_narrow and is_mappable(operand.memref.type)):
+        each = element_bytes(element_type(operand.memref.type))
+        is_known = is_element and each in ELEMENTS
+        if each is None or not (is_known and is_mappable(operand.memref.type)):
             return None
         by_position, width = contiguity(operand, axes, reduction, definitions)
-        term, is_line = reduction[-1], len(axes) == 1
-        if width * ELEMENT < WIDEST or not (by_position or is_line):
+        term, is_line = reduction[-1], len(axes) == 1 and each == HALF
+        if width * each < WIDEST or not (by_position or is_line):
             return None
         dimensions = _alone(operand, (*axes, term))
         if dimensions is None or not _ends(operand, dimensions[-1], term):
             return None
         return Boxes(operand, axes, term, size, by_position)
+
+    @property
+    def element(self) -> Type:
+        return element_type(self.operand.memref.type)
+
+    @property
+    def line(self) -> int:
+        """Elements of a line."""
+        return line_of(self.element)
 
     @property
     def lines(self) -> int:
@@ -139,12 +171,11 @@ class Boxes:
     @property
     def map_type(self) -> DialectType:
         """The tensor map type: the box and its shared-memory layout."""
-        element = element_type(self.operand.memref.type)
-        return map_type((self.lines, LINE), element)
+        return map_type((self.lines, self.line), self.element)
 
     def make_map(self, b: Builder) -> Value:
         extents = [1] * len(self.operand.indices)
-        for axis, extent in {**self._positions, self.term: LINE}.items():
+        for axis, extent in {**self._positions, self.term: self.line}.items():
             (dimension,) = self.operand.dimensions_of(axis)
             extents[dimension] = extent
         return make_map(b, self.operand.memref, extents, self.map_type)
@@ -211,7 +242,7 @@ def _ends(operand: Operand, dimension: int, term: Axis) -> bool:
     assert isinstance(ty, MemRefType)
     whole = index.values == (term.iv,) and (index - term.iv).constant == 0
     size = term.size.constant
-    if size is not None and size % LINE == 0:
+    if size is not None and size % line_of(ty.element) == 0:
         return True
     return whole and size is not None and ty.shape[dimension] == size
 
@@ -357,6 +388,66 @@ def _moved(contraction: Contraction, at: Positions) -> Contraction:
 
 
 @dataclass(frozen=True, slots=True)
+class Copied:
+    """A contraction with factors in new ``buffers``, whose lines run along terms."""
+
+    contraction: Contraction
+    buffers: tuple[Value, ...]
+
+    @property
+    def bytes(self) -> int:
+        return sum(_bytes(buffer.type) for buffer in self.buffers)
+
+
+def along_terms(b: Builder, contraction: Contraction) -> Copied | None:
+    """The contraction after copies of the factors whose lines do not run along terms.
+
+    ``wgmma`` multiplies elements of 8 and 32 bits only where terms are contiguous.  A
+    copy has a dimension for each axis of its factor, and as many elements as the factor
+    at most.  None where every factor is as it should be, or where one cannot be copied.
+    """
+    *_, term = contraction.reduction
+    factors = [contraction.left, contraction.right]
+    buffers: list[Value] = []
+    for n, factor in enumerate(factors):
+        if factor.coefficient(len(factor.indices) - 1, term) == 1:
+            continue
+        ty, size = factor.memref.type, _bytes(factor.memref.type)
+        axes = (*(a for a in contraction.axes if a is not term), term)
+        axes = tuple(axis for axis in axes if factor.mentions(axis))
+        is_open = any(axis.count is not None for axis in axes)
+        if not factor.is_of_one or not factor.mentions(term) or is_open or not size:
+            return None
+        cells = prod(axis.extent for axis in axes)
+        if cells * (element_bytes(element_type(ty)) or 0) > size:
+            return None
+        copy = buffer_of(b, axes, element_type(ty), "along")
+        _copy(b, factor.element, copy, axes)
+        factors[n] = factor.seen(copy)
+        buffers.append(copy.memref)
+    if not buffers:
+        return None
+    left, right = factors
+    return Copied(replace(contraction, left=left, right=right), tuple(buffers))
+
+
+def _copy(b: Builder, source: Operand, target: Operand, axes: Sequence[Axis]) -> None:
+    """Store every element of one operand as that of another."""
+
+    def one(i: Builder, at: Positions) -> None:
+        i.store(source.value(i, at, "x"), target.memref, target.at(at))
+
+    nested(b, [Range.whole(axis) for axis in axes], {}, one)
+
+
+def _bytes(ty: Type) -> int:
+    """The bytes of an array's elements; 0 where they are not known."""
+    if not isinstance(ty, MemRefType) or None in ty.shape:
+        return 0
+    return prod(n or 0 for n in ty.shape) * (element_bytes(ty.element) or 0)
+
+
+@dataclass(frozen=True, slots=True)
 class Tiled:
     """A contraction in tiles of rows, with the boxes of both operands."""
 
@@ -382,6 +473,8 @@ def in_boxes(
     narrow = on_tensor_cores(contraction)
     if narrow is None or len(groups.columns) > 1:
         return None
+    if type_of(narrow.left) == F32 and PASSES[narrow.precision] > 1:
+        return None  # tf32 parts of a number are not in memory
     for term in reversed(groups.reduction):
         others = (axis for axis in groups.reduction if axis is not term)
         over = replace(groups, reduction=(*others, term))

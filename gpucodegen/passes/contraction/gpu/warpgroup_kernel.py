@@ -50,7 +50,6 @@ from gpucodegen.ir.types import (
     INDEX,
     DialectType,
     MemRefType,
-    Type,
     element_bytes,
     element_type,
 )
@@ -66,13 +65,11 @@ from gpucodegen.passes.contraction.gpu.axes import (
     unflatten,
 )
 from gpucodegen.passes.contraction.gpu.tensor_boxes import (
-    LINE,
     Boxes,
     ResultBoxes,
     Tiled,
     in_boxes,
 )
-from gpucodegen.passes.contraction.gpu.tensor_cores import type_of
 from gpucodegen.passes.contraction.gpu.thread_tile import Cells
 from gpucodegen.passes.contraction.gpu.warpgroup_results import (
     PAIR,
@@ -202,19 +199,21 @@ class Tile:
     memory: Value
 
     @staticmethod
-    def of(b: Builder, boxes: Boxes, element: Type, stages: int, hint: str) -> Tile:
-        ty = MemRefType((stages, boxes.size, LINE), element, None, SHARED)
+    def of(b: Builder, boxes: Boxes, stages: int, hint: str) -> Tile:
+        shape = stages, boxes.size, boxes.line
+        ty = MemRefType(shape, boxes.element, None, SHARED)
         return Tile(boxes, b.allocate("memref.alloca", ty, hint))
 
     def lines(self, b: Builder, stage: Stage, first: Index, count: int) -> Value:
         ty = self.memory.type
         assert isinstance(ty, MemRefType)
-        layout = StridedLayoutAttr((LINE, 1), None)
-        part = MemRefType((count, LINE), ty.element, layout, SHARED)
+        line = self.boxes.line
+        layout = StridedLayoutAttr((line, 1), None)
+        part = MemRefType((count, line), ty.element, layout, SHARED)
         known = first.constant
         start = b.index(first, "line") if known is None else known
         (view,) = b.add("memref.subview", (self.memory,), [part], hint="lines")
-        columns = [stage.number, start, 0], [1, count, LINE], [1, 1, 1]
+        columns = [stage.number, start, 0], [1, count, line], [1, 1, 1]
         b.operations[-1] = with_columns(b.operations[-1], columns)
         return view
 
@@ -352,16 +351,12 @@ class _Lowering:
         """The K tiles of a tile of the result."""
         return KTiles(self.groups.reduction, self.plan.depth)
 
-    @property
-    def element(self) -> Type:
-        return type_of(self.contraction.left)
-
     def build(self, b: Builder) -> None:
         plan = self.plan
         thread = Index.of(thread_index(b, "thread_id", "x", "t"))
         turns = TileSequence.of(b, self.groups, plan)
         tiles = [
-            Tile.of(b, boxes, self.element, plan.stages, hint)
+            Tile.of(b, boxes, plan.stages, hint)
             for boxes, hint in zip(self.tiled.boxes, ("sa", "sb"), strict=True)
         ]
         result = self._result(b, thread, again=turns.are_several)
@@ -484,7 +479,8 @@ class _Lowering:
         def block(i: Builder, number: Value, sums: Sequence[Value]) -> list[Value]:
             stage = ring.at(i, self._step(before, number))
             ring.await_(i, stage)
-            left = self._factor(i, tiles[0], 0, stage, group * LINE, WARPGROUP_ROWS)
+            first = group * WARPGROUP_ROWS
+            left = self._factor(i, tiles[0], 0, stage, first, WARPGROUP_ROWS)
             right = self._factor(i, tiles[1], 1, stage, ZERO, columns)
             flags: dict[str, Attribute] = {}
             if not tiles[0].boxes.by_position:
@@ -505,10 +501,10 @@ class _Lowering:
     ) -> Value:
         """The shared-memory descriptor of some positions of an operand in a stage."""
         lines = tile.lines(b, stage, first, size)
-        shape = f"{size}x{LINE}" if tile.boxes.by_position else f"{LINE}x{size}"
-        ty = DialectType(
-            f"nvgpu.warpgroup.descriptor<tensor = memref<{shape}x{self.element}, 3>>"
-        )
+        boxes = tile.boxes
+        extents = (size, boxes.line) if boxes.by_position else (boxes.line, size)
+        shape = "x".join(map(str, (*extents, boxes.element)))
+        ty = DialectType(f"nvgpu.warpgroup.descriptor<tensor = memref<{shape}, 3>>")
         name = "nvgpu.warpgroup.generate.descriptor"
         (made,) = b.add(name, (lines, self.maps[side]), [ty], hint="factor")
         return made
