@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import field, replace
 
 from gpucodegen.dialects import gcg
+from gpucodegen.dialects.framework.declare import with_element
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.gcg import TileProductNote, tile_product_notes_of
 from gpucodegen.dialects.gpu import known_block, resident_blocks
@@ -36,9 +37,9 @@ from gpucodegen.emit.tables.hopper import WARPGROUP_PREFIX as WARPGROUPS
 from gpucodegen.emit.tables.hopper import alignments
 from gpucodegen.emit.tables.memory import shared_in, stored_dtype
 from gpucodegen.ir.affine import AffineExpr, Const
-from gpucodegen.ir.number_formats import NARROW
-from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import MemRefType
+from gpucodegen.ir.number_formats import NARROW, SMALL
+from gpucodegen.ir.operation import Block, Operation, Value
+from gpucodegen.ir.types import I8, FloatType, MemRefType, Type, element_type
 from gpucodegen.records import dataclass
 
 
@@ -115,6 +116,7 @@ def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
 
     If 32-bit indices suffice under a launch condition only, a 64-bit version is added.
     """
+    op = _as_integers(op)
     blocks, wide = Function(op).blocks, emission.wide
     if wide is None:
         return _planned(op, name, emission)
@@ -126,6 +128,53 @@ def emit_kernel(op: Operation, name: str, emission: Emission) -> EmittedKernel:
         return narrow
     source = replace(narrow.source, wide=_planned(op, name, in_words).source.source)
     return replace(narrow, source=source)
+
+
+MOVES = frozenset(
+    "affine.for affine.if affine.load affine.parallel affine.store affine.vector_load"
+    " affine.vector_store affine.yield memref.alloca memref.assume_alignment"
+    " memref.cast memref.dim memref.load memref.store memref.subview scf.for scf.if"
+    " scf.yield vector.extract vector.from_elements vector.insert vector.load"
+    " vector.store".split()
+)
+"""Operations to which elements are bits."""
+
+
+def _as_integers(op: Operation) -> Operation:
+    """A kernel with i8 in place of one-byte floats that it only moves.
+
+    As floats they would be widened and rounded, which takes many instructions.
+    """
+    computed: set[Type] = set()
+    for inner in (o for each in _body(op) for o in each.walk()):
+        if inner.name not in MOVES:
+            computed.update(element_type(v.type) for v in inner.used)
+            computed.update(element_type(v.type) for v in inner.results)
+    computed.update(v.type for v in Function(op).arguments)
+    values: dict[Value, Value] = {}
+
+    def new(value: Value) -> Value:
+        element = element_type(value.type)
+        is_small = isinstance(element, FloatType) and element.name in SMALL
+        if is_small and element not in computed:
+            values[value] = value.renewed(with_element(value.type, I8))
+        return values.get(value, value)
+
+    def block(old: Block) -> Block:
+        arguments = tuple(map(new, old.arguments))
+        return replace(
+            old, arguments=arguments, operations=tuple(map(one, old.operations))
+        )
+
+    def one(old: Operation) -> Operation:
+        return replace(
+            old.with_blocks(block),
+            operands=tuple(values.get(v, v) for v in old.operands),
+            results=tuple(map(new, old.results)),
+        )
+
+    made = op.with_blocks(block)
+    return made if values else op
 
 
 def _planned(op: Operation, name: str, emission: Emission) -> EmittedKernel:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -11,10 +12,14 @@ import pytest
 import gpucodegen as gcg
 from gpucodegen import errors
 from gpucodegen.intrinsics.cuda import assembly
+from gpucodegen.ir.number_formats import to_bits
 from gpucodegen.passes.checks.races import VerifyKernels
 from tests.programs.test_tensor_cores import EPSILON, LAYER, product_text, text_of
 from tests.programs.test_warpgroups import mutated
 from tests.ptx.mutations.edits import BARRIER, TENSOR, Edit, drop, put
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 RNG = np.random.default_rng(12)
 SMALL = {"product.consumers": 1, "product.tile_columns": 64, "product.splits": 1}
@@ -145,12 +150,76 @@ def test_pixels_are_rows():
     assert by_warpgroups(program)
 
 
+ELEMENTS: list[tuple[str, str, str, str]] = [
+    ("i8", "i32", "nn", "m64n64k32.s32.s8.s8"),
+    ("i8", "i32", "tt", "m64n64k32.s32.s8.s8"),
+    ("f32", "f32", "nt", "m64n64k8.f32.tf32.tf32"),
+    ("f32", "f32", "tn", "m64n64k8.f32.tf32.tf32"),
+    ("f8E4M3FN", "f32", "nn", "m64n64k32.f32.e4m3.e4m3"),
+    ("f8E5M2", "f32", "nt", "m64n64k32.f32.e5m2.e5m2"),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("factors", "sums", "layout", "instruction"), ELEMENTS)
+@pytest.mark.sampled(3)
+def test_bytes_and_words(factors: str, sums: str, layout: str, instruction: str):
+    """Whole numbers below 8 are exact in all types; terms have to be contiguous."""
+    m, n, k = shape = 72, 88, 176
+    a, b = (RNG.integers(-7, 8, size) for size in ((m, k), (k, n)))
+    c = RNG.integers(-8, 8, (m, n)).astype("i4" if sums == "i32" else "f4")
+    want = c + a @ b
+    given = [
+        in_memory(np.ascontiguousarray(x.T) if way == "t" else x, factors)
+        for x, way in zip((a, b), layout, strict=True)
+    ]
+    text = product_text(shape, layout, factors, sums)
+    options = {"precision": "tf32"} if factors == "f32" else {}
+    program = gcg.compile(text, target="sim", arch="sm_90a", plan=SMALL, **options)
+    program.f(*given, c)
+    np.testing.assert_array_equal(c, want)
+    copies = layout[0] == "t", layout[1] == "n"
+    *turned, product = program.assembly("f").values()
+    assert len(turned) == sum(copies)
+    assert f"wgmma.mma_async.sync.aligned.{instruction}" in product
+
+
+def in_memory(x: NDArray[np.integer[Any]], kind: str) -> NDArray[Any]:
+    """Numbers in their type, or in the bytes of one that NumPy does not have."""
+    if not kind.startswith("f8"):
+        return x.astype({"i8": "i1", "f32": "f4"}[kind])
+    codes = [to_bits(n, kind) for n in range(-7, 8)]
+    return np.array(codes, "u1")[x + 7]
+
+
+def test_tensor_cores_cut_the_factors_of_tf32():
+    """Of 24 bits 11 are left, so a product is off by 2^-9 at most."""
+    m, n, k = shape = 64, 64, 32
+    a, b = (RNG.standard_normal(size).astype("f4") for size in ((m, k), (n, k)))
+    c = np.zeros((m, n), "f4")
+    text = product_text(shape, "nt", "f32", "f32")
+    options = {"arch": "sm_90a", "precision": "tf32", "verify": False}
+    gcg.compile(text, target="sim", plan=SMALL, **options).f(a, b, c)
+    wide = [x.astype("f8") for x in (a, b.T)]
+    magnitude = abs(wide[0]) @ abs(wide[1])
+    assert (abs(c - wide[0] @ wide[1]) <= (2**-9 + k * 2**-23) * magnitude).all()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [256, 4096])
+def test_copies_of_factors_pay_for_large_products(size: int):
+    """The instruction reads bytes along the terms only, so one factor is copied."""
+    text = product_text((size, size, size), "nn", "i8", "i32")
+    program = gcg.compile(text, target="cuda", arch="sm_90a", verify=False)
+    assert by_warpgroups(program) == (size == 4096)
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
-    ("shape", "factors"), [((64, 64, 60), "f16"), ((64, 64, 64), "i8")]
+    ("shape", "factors"), [((64, 64, 60), "f16"), ((64, 64, 72), "i8")]
 )
 def test_what_tensor_copies_cannot_bring(shape: tuple[int, int, int], factors: str):
-    """Rows that are not multiples of 16 bytes apart; bytes."""
+    """Rows that are not multiples of 16 bytes apart."""
     text = product_text(shape, "nn", factors, "i32" if factors == "i8" else "f32")
     program = gcg.compile(text, target="sim", plan=SMALL, tuned=False)
     with pytest.raises(errors.InvalidPassOption, match=r"product\.consumers=1"):

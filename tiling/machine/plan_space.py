@@ -239,6 +239,16 @@ class KernelMenus:
         """
         return {field: number for field, (_, number) in self._requests().items()}
 
+    def asks_for(self, kind: str) -> bool:
+        """Whether a request names this kernel, and a field of such plans.
+
+        >>> menus = Menus({"f_k0.rows.warps": 2, "parts": 4})
+        >>> [KernelMenus(menus, "f_k0").asks_for(kind) for kind in ("rows", "parts")]
+        [True, False]
+        """
+        own = f"{self.kernel}.{kind}"
+        return any(name.startswith(own) for name in self.menus.wanted)
+
     def _requests(self) -> dict[str, tuple[str, int]]:
         """Name and value of the request for each field."""
         found = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 
 from gpucodegen.dialects.framework import constraints
@@ -24,6 +25,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import (
     I1,
     INDEX,
+    MemRefType,
     TensorType,
     Type,
     UnrankedTensorType,
@@ -179,6 +181,8 @@ def with_element(ty: Type, element: Type) -> Type:
             return TensorType(shape, element, encoding)
         case UnrankedTensorType():
             return UnrankedTensorType(element)
+        case MemRefType():
+            return replace(ty, element=element)
         case _:
             return element
 

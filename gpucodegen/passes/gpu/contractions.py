@@ -122,7 +122,7 @@ def _over_copies(contraction: Contraction, plain: _Lowering) -> list[Operation] 
     None where there is nothing to copy, or where the model estimates no gain.
     """
     mapper, wanted = plain.mapper, plain.mapper.plans.wanted
-    is_asked = bool(wanted.get("product.consumers"))
+    is_asked = bool(wanted.get("product.consumers")) or mapper.plans.asks_for("turned")
     is_able = is_asked or has_warpgroups(mapper.arch)
     if not is_able or plain.plan is not None or THREADS_OR_WARPS & wanted.keys():
         return None

@@ -26,6 +26,7 @@ from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import Work
 
 _MATRIX = re.compile(r"mma\..*?m(\d+)n(\d+)k(\d+)")
+_FACTOR_BITS = {".s8.": 8, ".u8.": 8, ".e4m3.": 8, ".e5m2.": 8, ".tf32.": 32}
 _SPECIAL = frozenset(("ex2", "lg2", "sin", "cos", "rcp", "rsqrt", "sqrt", "tanh"))
 _MOVES = frozenset(("mov", "bra", "ret", "exit", "trap", "cvta", "bar", "barrier"))
 _MEMORY = frozenset(("ld", "st", "atom", "red", "cp", "ldmatrix", "stmatrix", "ldu"))
@@ -224,7 +225,10 @@ class Counted:
         return sum(self.counters.warps[number] for number in found)
 
     def _products(self) -> Counter[str]:
-        """Fused multiply-adds on tensor cores, by the field of `Work`."""
+        """Fused multiply-adds on tensor cores, by the field of `Work`.
+
+        Those of 8 and 32 bits count as parts and multiples of one of 16 bits.
+        """
         totals: Counter[str] = Counter()
         for name, count in self.counters.instructions().items():
             found = _MATRIX.search(name)
@@ -232,7 +236,8 @@ class Counted:
                 unit = next(u for part, u in _MATRIX_WORK.items() if part in name)
                 together = _WARPGROUP if unit == "warpgroup" else 1
                 each = int(found[1]) * int(found[2]) * int(found[3])
-                totals[unit] += each * count // together
+                bits = next((n for kind, n in _FACTOR_BITS.items() if kind in name), 16)
+                totals[unit] += each * count * bits // (16 * together)
         return totals
 
 

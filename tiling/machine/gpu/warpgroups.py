@@ -41,7 +41,7 @@ from gpucodegen.tiling.machine.gpu.product_tiles import (
 from gpucodegen.tiling.machine.gpu.product_work import HELD, Product
 from gpucodegen.tiling.machine.gpu.shared_copies import OCTET
 
-SLICE_COLUMNS = 128
+SLICE_COLUMNS = 64
 """Columns of a tile that are stored through shared memory at once."""
 PART = 512
 """Bytes of a tile row that are stored through TMA boxes at once."""
