@@ -164,10 +164,14 @@ def multiply(
 
     ``depth``: bytes along K.  All steps are one assembly text: between them the
     registers of the sum belong to the hardware, and no compiler may move them.
+
+    Tensor cores keep fewer bits of sums of 8-bit floats than f32 has, so these products
+    start from zero in other registers, and are added to the sum in f32.
     """
     total = Accumulator(*form)
     a, b = Factor(*left), Factor(*right)
     count = total.count
+    is_apart = KINDS[kinds[0]] in {"e4m3", "e5m2"} and total.element == "f32"
     turns = f", {int(a.flipped)}, {int(b.flipped)}" if _turnable(kinds) else ""
     signs = "" if total.element == "i32" else ", 1, 1"
     per_step = STEP * 8 // _BITS.get(kinds[0], 8)
@@ -176,8 +180,8 @@ def multiply(
         f".{SUMS[total.element]}.{KINDS[kinds[0]]}.{KINDS[kinds[1]]}"
     )
     lines = [
-        "{ .reg .pred p; .reg .b32 one; .reg .b64 a, b;",
-        "mov.u32 one, 1; setp.ne.u32 p, one, 0;",
+        "{ .reg .pred p, q; .reg .b32 one; .reg .b64 a, b;",
+        "mov.u32 one, 1; setp.ne.u32 p, one, 0; setp.eq.u32 q, one, 0;",
         "wgmma.fence.sync.aligned;",
     ]
     for block in range(total.rows // ROWS):
@@ -189,14 +193,20 @@ def multiply(
                 f"add.s64 {register}, ${count + n}, {start >> 4};"
                 for n, (register, start) in enumerate(zip("ab", starts, strict=True))
             ]
-            lines.append(f"{name} {{{held}}}, a, b, p{signs}{turns};")
+            adds = "q" if is_apart and not byte else "p"
+            lines.append(f"{name} {{{held}}}, a, b, {adds}{signs}{turns};")
     lines += ["wgmma.commit_group.sync.aligned;", "wgmma.wait_group.sync.aligned 0; }"]
     text = " ".join(lines)
 
     def lower(low: Lowering, a: Any, b: Any, value: Any) -> Any:
         held = low.elements(total.tile, value)
         types_ = [register.type for register in held]
-        found = instruction(low, text, (a, b, *held), types_, tied=count)
+        if is_apart:
+            found = instruction(low, text, (a, b), types_)
+            pairs = zip(held, found, strict=True)
+            found = [low.builder.fadd(old, new) for old, new in pairs]
+        else:
+            found = instruction(low, text, (a, b, *held), types_, tied=count)
         return low.from_elements(total.tile, found)
 
     def typing_rule(_a: Any, _b: Any, _sum: Any) -> Any:

@@ -123,17 +123,29 @@ class WarpgroupCounts:
         """Approximate registers of a thread at the start of a block."""
         if self.trades_registers:
             return (LEFT + self.plan.consumers * TAKEN) // (self.plan.consumers + 1)
-        return self._needed
+        return self.needed
 
     @property
-    def _needed(self) -> int:
-        each = WARPGROUP_ROWS * self.plan.tile_columns // WARPGROUP
-        return each + BASE_REGISTERS
+    def needed(self) -> int:
+        """Approximate registers of a consumer's thread.
+
+        Products of 8-bit floats are added to the sums from registers of their own.
+        """
+        return (2 if self._is_apart else 1) * self._sums + BASE_REGISTERS
+
+    @property
+    def _is_apart(self) -> bool:
+        return self.product.element == 1 and not self.product.integer
+
+    @property
+    def _sums(self) -> int:
+        """Sums of a consumer's thread."""
+        return WARPGROUP_ROWS * self.plan.tile_columns // WARPGROUP
 
     @property
     def trades_registers(self) -> bool:
         """Whether the producer gives registers to the consumers (``setmaxnreg``)."""
-        return self.plan.consumers == 2 and self._needed * self.plan.threads > 1 << 16
+        return self.plan.consumers == 2 and self.needed * self.plan.threads > 1 << 16
 
     @cached_property
     def blocks(self) -> int:
@@ -175,7 +187,7 @@ class WarpgroupCounts:
         return Work(
             self.blocks,
             plan.threads,
-            warps * (trips * TRIP + stored),
+            warps * (trips * (TRIP + self._is_apart * self._sums) + stored),
             warpgroup=tiles * cells * trips * (SPAN // HALF),
             wavefronts=tiles * trips * (stage + read) / SHARED_RATE,
             sectors=sectors,
@@ -288,7 +300,8 @@ def has_room(plan: WarpgroupTiles, product: Product, device: GpuDevice) -> bool:
     unit, counts = device.multiprocessor, WarpgroupCounts(plan, product)
     room = min(unit.block_shared, unit.shared // plan.resident - SYSTEM_SHARED)
     registers = counts.registers * plan.threads * plan.resident
-    return counts.shared <= room and registers <= 1 << 16
+    fits = counts.needed <= TAKEN and registers <= 1 << 16
+    return counts.shared <= room and fits
 
 
 def band_heights(
