@@ -206,12 +206,24 @@ def test_tensor_cores_cut_the_factors_of_tf32():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize("size", [256, 4096])
-def test_copies_of_factors_pay_for_large_products(size: int):
-    """The instruction reads bytes along the terms only, so one factor is copied."""
+def test_copies_of_factors_pay_for_large_products(size: int, arch: str):
+    """Tensor cores read bytes along the terms only, so one factor is copied."""
     text = product_text((size, size, size), "nn", "i8", "i32")
-    program = gcg.compile(text, target="cuda", arch="sm_90a", verify=False)
-    assert by_warpgroups(program) == (size == 4096)
+    program = gcg.compile(text, target="cuda", arch=arch, verify=False)
+    assert len(program.assembly("f")) == (2 if size == 4096 else 1)
+    assert by_warpgroups(program) == (size == 4096 and arch == "sm_90a")
+
+
+@pytest.mark.slow
+def test_a_schedule_says_whether_factors_are_copied():
+    text = product_text((128, 128, 128), "nn", "i8", "i32")
+    options = {"target": "cuda", "arch": "sm_90a", "verify": False}
+    for plan in ({}, SMALL, {"product.warp_rows": 32}):
+        program = gcg.compile(text, plan=plan, **options)
+        again = gcg.compile(text, schedule={"f": program.schedule("f")}, **options)
+        assert again.source("f") == program.source("f")
 
 
 @pytest.mark.sampled(2)

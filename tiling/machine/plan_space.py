@@ -249,6 +249,10 @@ class KernelMenus:
         own = f"{self.kernel}.{kind}"
         return any(name.startswith(own) for name in self.menus.wanted)
 
+    def unrecorded(self) -> KernelMenus:
+        """The same requests, for choices that no kernel follows."""
+        return KernelMenus(Menus(self.menus.wanted), self.kernel)
+
     def _requests(self) -> dict[str, tuple[str, int]]:
         """Name and value of the request for each field."""
         found = {

@@ -112,34 +112,34 @@ def contraction_launches(
     return [*_mapped(b.operations, mapper), *dots.launches(), *freed.operations]
 
 
-THREADS_OR_WARPS = {"product.thread_rows", "product.warp_rows"}
-"""Fields of plans that have no warpgroups."""
-
-
 def _over_copies(contraction: Contraction, plain: _Lowering) -> list[Operation] | None:
-    """Copies of factors along their terms, and a kernel of warpgroups that reads them.
+    """Copies of factors along their terms, and a kernel that reads these.
 
-    None where there is nothing to copy, or where the model estimates no gain.
+    Tensor cores read factors of 8 and 32 bits so: others are transposed one by one on
+    their way to shared memory.  None where there is nothing to copy, or where the model
+    estimates no gain.
     """
-    mapper, wanted = plain.mapper, plain.mapper.plans.wanted
-    is_asked = bool(wanted.get("product.consumers")) or mapper.plans.asks_for("turned")
-    is_able = is_asked or has_warpgroups(mapper.arch)
-    if not is_able or plain.plan is not None or THREADS_OR_WARPS & wanted.keys():
+    mapper, plans = plain.mapper, plain.mapper.plans
+    if plain.plan is not None or plans.asks_for("product"):
         return None
-    ty = element_type(contraction.left.memref.type)
     b = Builder(contraction.location)
-    is_turned = element_bytes(ty) not in {HALF, DOUBLE} and on_tensor_cores(contraction)
-    copied = along_terms(b, contraction) if is_turned else None
+    size = element_bytes(element_type(contraction.left.memref.type))
+    is_narrow = size not in {HALF, DOUBLE} and on_tensor_cores(contraction) is not None
+    copied = along_terms(b, contraction) if is_narrow else None
     if copied is None:
         return None
     made = {value: op for op in b.operations for value in op.results}
     lowering = _Lowering.of(copied.contraction, None, mapper, made)
     products = lowering.products if lowering else []
-    fragments = products[0].fragments if products else None
-    if lowering is None or fragments is None or not fragments.boxes:
+    if lowering is None or products[0].fragments is None:
         return None
-    device = device_for(mapper.arch)
-    if not is_asked and not copies_pay(plain.products, products, copied.bytes, device):
+    is_asked = plans.asks_for("turned") or bool(plans.wanted.get("product.consumers"))
+    if not is_asked and not copies_pay(
+        *(plain.products, products, copied.bytes),
+        device=device_for(mapper.arch),
+        choose=plans.unrecorded().of("product"),
+        warpgroups=has_warpgroups(mapper.arch),
+    ):
         return None
     freed = Builder(contraction.location)
     for buffer in copied.buffers:

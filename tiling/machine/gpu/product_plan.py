@@ -474,17 +474,23 @@ def copies_pay(
     plain: Sequence[Product],
     copied: Sequence[Product],
     size: int,
+    *,
     device: GpuDevice | None = None,
+    choose: Choose = least,
+    warpgroups: bool = False,
 ) -> bool:
-    """Whether warpgroups on copies of factors take fewer clocks, copies included.
+    """Whether kernels on copies of factors take fewer clocks, copies included.
 
     ``plain``: the product of the factors themselves.  ``size``: bytes of the copies.
 
     >>> def pays(size):
-    ...     bytes_ = Product(size, size, size, element=1, result=4)
-    ...     plain, copied = (
-    ...         Product(size, size, size, fragments=replace(bytes_, boxes=along))
+    ...     bytes_ = Product(size, size, size, element=1, widths=(16, 16))
+    ...     ways = (
+    ...         replace(bytes_, turned=(True, along), direct=(True, along))
     ...         for along in (False, True)
+    ...     )
+    ...     plain, copied = (
+    ...         Product(size, size, size, integer=True, fragments=way) for way in ways
     ...     )
     ...     return copies_pay([plain], [copied], size**2)
     >>> pays(256), pays(4096)
@@ -492,15 +498,15 @@ def copies_pay(
     """
     known = device or DEFAULT
 
-    def best(products: Sequence[Product]) -> tuple[Candidate, float]:
-        plan = plan_contraction(*products, device=device, warpgroups=True)
-        clocks = [clocks_of(plan, product, known) for product in products]
-        return plan, geometric_mean(clocks)
+    def clocks(products: Sequence[Product]) -> float:
+        plan = plan_contraction(
+            *products, device=device, choose=choose, warpgroups=warpgroups
+        )
+        return geometric_mean([clocks_of(plan, product, known) for product in products])
 
-    plan, clocks = best(copied)
     words = _packed(size * BYTE // WORD)
-    clocks += busy(estimate(known, known.multiprocessor.blocks, words))
-    return isinstance(plan, WarpgroupTiles) and clocks < best(plain)[1]
+    copies = busy(estimate(known, known.multiprocessor.blocks, words))
+    return clocks(copied) + copies < clocks(plain)
 
 
 def _packing(product: Product, device: GpuDevice) -> float:
