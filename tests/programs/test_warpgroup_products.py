@@ -174,7 +174,7 @@ def test_bytes_and_words(factors: str, sums: str, layout: str, instruction: str)
         for x, way in zip((a, b), layout, strict=True)
     ]
     text = product_text(shape, layout, factors, sums)
-    options = {"precision": "tf32"} if factors == "f32" else {}
+    options: dict[str, Any] = {"precision": "tf32"} if factors == "f32" else {}
     program = gcg.compile(text, target="sim", arch="sm_90a", plan=SMALL, **options)
     program.f(*given, c)
     np.testing.assert_array_equal(c, want)
@@ -198,7 +198,7 @@ def test_tensor_cores_cut_the_factors_of_tf32():
     a, b = (RNG.standard_normal(size).astype("f4") for size in ((m, k), (n, k)))
     c = np.zeros((m, n), "f4")
     text = product_text(shape, "nt", "f32", "f32")
-    options = {"arch": "sm_90a", "precision": "tf32", "verify": False}
+    options: dict[str, Any] = {"arch": "sm_90a", "precision": "tf32", "verify": False}
     gcg.compile(text, target="sim", plan=SMALL, **options).f(a, b, c)
     wide = [x.astype("f8") for x in (a, b.T)]
     magnitude = abs(wide[0]) @ abs(wide[1])
@@ -219,7 +219,7 @@ def test_copies_of_factors_pay_for_large_products(size: int, arch: str):
 @pytest.mark.slow
 def test_a_schedule_says_whether_factors_are_copied():
     text = product_text((128, 128, 128), "nn", "i8", "i32")
-    options = {"target": "cuda", "arch": "sm_90a", "verify": False}
+    options: dict[str, Any] = {"target": "cuda", "arch": "sm_90a", "verify": False}
     for plan in ({}, SMALL, {"product.warp_rows": 32}):
         program = gcg.compile(text, plan=plan, **options)
         again = gcg.compile(text, schedule={"f": program.schedule("f")}, **options)
