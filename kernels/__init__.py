@@ -6,9 +6,20 @@ library.
 
 from __future__ import annotations
 
-from gpucodegen.kernels.elementwise.fused import elementwise
-from gpucodegen.kernels.elementwise.movement import copy, transpose
+from gpucodegen.kernels.elementwise.fused import clip, elementwise
+from gpucodegen.kernels.elementwise.movement import copy, transpose, tril, triu
 from gpucodegen.kernels.indexing import bincount, histogram, scatter_add, take
+from gpucodegen.kernels.losses import (
+    cross_entropy,
+    hinge_loss,
+    huber_loss,
+    kl_div,
+    l1_loss,
+    mse_loss,
+    nll_loss,
+    smooth_l1_loss,
+    triplet_margin_loss,
+)
 from gpucodegen.kernels.products.attention import scaled_dot_product_attention
 from gpucodegen.kernels.products.einsum import einsum, tensordot
 from gpucodegen.kernels.products.matmul import matmul, matvec, vecdot
@@ -31,8 +42,11 @@ from gpucodegen.kernels.rows import (
     batch_norm,
     cumprod,
     cumsum,
+    group_norm,
+    instance_norm,
     layer_norm,
     log_softmax,
+    normalize,
     rms_norm,
     softmax,
 )
@@ -62,6 +76,7 @@ __all__ = [
     "avg_pool3d",
     "batch_norm",
     "bincount",
+    "clip",
     "conv1d",
     "conv2d",
     "conv3d",
@@ -70,11 +85,18 @@ __all__ = [
     "conv_transpose3d",
     "copy",
     "count_nonzero",
+    "cross_entropy",
     "cumprod",
     "cumsum",
     "einsum",
     "elementwise",
+    "group_norm",
+    "hinge_loss",
     "histogram",
+    "huber_loss",
+    "instance_norm",
+    "kl_div",
+    "l1_loss",
     "layer_norm",
     "log_softmax",
     "logsumexp",
@@ -86,10 +108,14 @@ __all__ = [
     "max_pool3d",
     "mean",
     "min",
+    "mse_loss",
+    "nll_loss",
+    "normalize",
     "prod",
     "rms_norm",
     "scaled_dot_product_attention",
     "scatter_add",
+    "smooth_l1_loss",
     "softmax",
     "std",
     "stencil",
@@ -97,6 +123,9 @@ __all__ = [
     "take",
     "tensordot",
     "transpose",
+    "tril",
+    "triplet_margin_loss",
+    "triu",
     "var",
     "vecdot",
 ]

@@ -150,7 +150,11 @@ class KernelCall:
         if self.tune:
             tune_once(self.function, (*given, *numbers, place))
             self.tune = False
-        self.function(*given, *numbers, place)
+        try:
+            self.function(*given, *numbers, place)
+        except errors.OverlappingArguments:  # out is an operand, or shares its memory
+            made = self(operands, numbers, None)
+            result[...] = made
         if out is None and not numbers:
             self._remember(operands, given, place)
         return result

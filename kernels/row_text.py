@@ -19,13 +19,15 @@ OLD = -1
 class Rows:
     """An operand as (leading axes, the axis, trailing axes), without empty groups.
 
-    ``along``: the loop of the axis. ``element``: the type of operations.
+    ``along``: the loop of the axis. ``element``: the type of operations. ``also``:
+    other loops whose elements belong to a row.
     """
 
     text: Text
     x: Memref
     along: int
     element: Element
+    also: tuple[int, ...] = ()
 
     @classmethod
     def of(cls, text: Text, x: Element, shape: Sequence[int], axis: int) -> Rows:
@@ -42,7 +44,12 @@ class Rows:
     @property
     def kept(self) -> list[str]:
         """Indexing expressions of the loops around the axis."""
-        return [at for at in self.loops if at != f"d{self.along}"]
+        return [at for n, at in enumerate(self.loops) if n not in self.reduced]
+
+    @property
+    def reduced(self) -> tuple[int, ...]:
+        """The loops of the elements of a row."""
+        return (self.along, *self.also)
 
     def whole(self, memref: Memref) -> Operand:
         """A buffer of the operand's extents."""
@@ -65,7 +72,7 @@ class Rows:
         into, text = self.per_row(), self.text
         text.fill(into.memref, text.constant(first, self.element))
         loops = range(self.x.rank)
-        iterators = "".join("r" if n == self.along else "p" for n in loops)
+        iterators = "".join("r" if n in self.reduced else "p" for n in loops)
         text.generic(iterators, [self.whole(self.x), *more], [into], body)
         return into
 
@@ -93,35 +100,83 @@ def softmax(rows: Rows, out: Operand) -> None:
 
 
 def log_softmax(rows: Rows, out: Operand) -> None:
-    """Each element, less the logarithm of the sum of exponentials of its row.
-
-    The maximum is subtracted first, if it is finite, as in SciPy.
-    """
+    """Each element, less the logarithm of the sum of exponentials of its row."""
     text = rows.text
-    most = rows.largest()
-
-    def lowered(x: Value, most: Value) -> Value:
-        zero = text.constant(0, most.element)
-        is_finite = text.compared("eq", text.binary("sub", most, most), zero)
-        return text.binary("sub", x, text.select(is_finite, most, zero))
-
-    def power(x: Value, most: Value, total: Value) -> Value:
-        return text.binary("add", total, text.unary("exp", lowered(x, most)))
-
-    sums = rows.reduce(0, power, most)
+    most, sums = log_sums(rows)
 
     def body(x: Value, most: Value, total: Value, _: Value) -> Value:
-        less = lowered(x, most)
+        less = text.binary("sub", x, _finite(text, most))
         return text.binary("sub", less, text.unary("log", total))
 
     rows.each(body, out, most, sums)
+
+
+def log_sums(rows: Rows) -> tuple[Operand, Operand]:
+    """The maximum of each row, and the sum of exponentials less it.
+
+    It is subtracted if it is finite, as in SciPy.
+    """
+    text, most = rows.text, rows.largest()
+
+    def power(x: Value, most: Value, total: Value) -> Value:
+        less = text.binary("sub", x, _finite(text, most))
+        return text.binary("add", total, text.unary("exp", less))
+
+    return most, rows.reduce(0, power, most)
+
+
+def log_sum(text: Text, most: Value, total: Value) -> Value:
+    """The logarithm of the sum of exponentials, from those of `log_sums`."""
+    return text.binary("add", _finite(text, most), text.unary("log", total))
+
+
+def _finite(text: Text, most: Value) -> Value:
+    """The maximum, or 0 where it is infinite."""
+    zero = text.constant(0, most.element)
+    is_finite = text.compared("eq", text.binary("sub", most, most), zero)
+    return text.select(is_finite, most, zero)
+
+
+def power_sum(text: Text, total: Value, x: Value, p: float) -> Value:
+    """The sum of ``abs(x)**p``, or the largest of ``abs(x)`` for an infinite p."""
+    size = text.unary("abs", x)
+    if p == inf:
+        return text.binary("max", total, size)
+    if p == 2:
+        size = text.binary("mul", x, x)
+    elif p != 1:
+        size = text.binary("pow", size, text.constant(p, x.element))
+    return text.binary("add", total, size)
+
+
+def root(text: Text, total: Value, p: float) -> Value:
+    """The p-norm of what `power_sum` made."""
+    if p in {1, inf}:
+        return total
+    if p == 2:
+        return text.unary("sqrt", total)
+    return text.binary("pow", total, text.constant(1 / p, total.element))
+
+
+def normalize(rows: Rows, out: Operand, p: float, least: float) -> None:
+    """Each element over the p-norm of its row, which is ``least`` at least."""
+    text = rows.text
+    sums = rows.reduce(0, lambda x, total: power_sum(text, total, x, p))
+
+    def body(x: Value, total: Value, _: Value) -> Value:
+        norm = root(text, total, p)
+        return text.binary(
+            "div", x, text.binary("max", norm, text.constant(least, x.element))
+        )
+
+    rows.each(body, out, sums)
 
 
 @dataclass(frozen=True, slots=True)
 class Norm:
     """Normalized rows; ``centred``: layer_norm, which subtracts the mean.
 
-    ``scale`` and ``shift`` are per position in a row, if present.
+    ``scale`` and ``shift`` are per position in a row or per row, if present.
     """
 
     rows: Rows
@@ -133,7 +188,7 @@ class Norm:
     def write(self, out: Operand) -> None:
         """Write the means, the mean squares, and the result."""
         rows, text = self.rows, self.rows.text
-        length = text.extent(rows.x, [rows.along], rows.element)
+        length = text.extent(rows.x, rows.reduced, rows.element)
         given = [o for o in (self.scale, self.shift) if o is not None]
         means: list[Operand] = []
         if self.centred:

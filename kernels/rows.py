@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from math import prod
 from typing import Any, Unpack
 
 from gpucodegen import errors
 from gpucodegen.kernels import row_text
 from gpucodegen.kernels.arrays import Memory, require_rank, require_shape
-from gpucodegen.kernels.calls import How, Kernel, Recipe, described
+from gpucodegen.kernels.calls import How, Kernel, Recipe, View, described
 from gpucodegen.kernels.elements import Element, element_of, wished
 from gpucodegen.kernels.function_text import Operand, Text
-from gpucodegen.kernels.merged_axes import axis_of
+from gpucodegen.kernels.merged_axes import around, axis_of
 from gpucodegen.kernels.products.matmul import one_element
 from gpucodegen.kernels.scalar_text import Value
 
@@ -161,18 +162,20 @@ def layer_norm(
 
 def rms_norm(
     x: Any,
-    normalized_shape: int | Sequence[int],
+    normalized_shape: int | Sequence[int] | None = None,
     weight: Any = None,
     eps: float | None = None,
     *,
+    axis: int | None = None,
     out: Any = None,
     target: str = "auto",
     **how: Unpack[How],
 ) -> Any:
     """``x / sqrt(mean(x * x) + eps) * weight`` over the last axes, as torch's.
 
-    Shapes, types and errors are those of `layer_norm`.  ``eps`` is by default the
-    distance from 1 to the next number of the dtype.
+    Shapes, types and errors are those of `layer_norm`.  In place of
+    ``normalized_shape``, ``axis`` is the only axis, whose extent ``weight`` has.
+    ``eps`` is by default the distance from 1 to the next number of the dtype.
 
     >>> import numpy as np
     >>> rms_norm(np.array([[3.0, 3.0], [2.0, -2.0]]), 2, eps=0.0)
@@ -181,14 +184,18 @@ def rms_norm(
     """
     operands, has = _with_parameters((x,), weight, None)
     epsilon = None if eps is None else _epsilon(eps)
-    options = "rms_norm", _extents(normalized_shape), *has, epsilon
+    if (axis is None) == (normalized_shape is None):
+        hint = "Pass normalized_shape or axis, not both"
+        raise errors.InvalidOption(name="axis", value=axis, hint=hint)
+    extents = None if normalized_shape is None else _extents(normalized_shape)
+    options = "rms_norm", extents, *has, epsilon, axis
     return NORMS["rms_norm"](operands, out, target, *options, **how)
 
 
 def batch_norm(
     x: Any,
-    running_mean: Any,
-    running_var: Any,
+    running_mean: Any = None,
+    running_var: Any = None,
     weight: Any = None,
     bias: Any = None,
     eps: float = 1e-5,
@@ -198,9 +205,10 @@ def batch_norm(
     target: str = "auto",
     **how: Unpack[How],
 ) -> Any:
-    """``(x - mean) / sqrt(var + eps) * weight + bias`` per channel, for inference.
+    """``(x - mean) / sqrt(var + eps) * weight + bias`` per channel, as torch's.
 
     Statistics, ``weight`` and ``bias`` have one element per channel, which is ``axis``.
+    Without statistics they are those of ``x``, over all other axes, as in training.
     Types and errors are those of `layer_norm`.
 
     >>> import numpy as np
@@ -209,9 +217,86 @@ def batch_norm(
     array([[-1.,  0.],
            [ 1.,  2.]])
     """
-    operands, has = _with_parameters((x, running_mean, running_var), weight, bias)
+    if (running_mean is None) != (running_var is None):
+        hint = "Pass running_mean and running_var, or neither"
+        raise errors.InvalidOption(name="running_var", value=running_var, hint=hint)
+    statistics = () if running_mean is None else (running_mean, running_var)
+    operands, has = _with_parameters((x, *statistics), weight, bias)
     options = *has, _epsilon(eps), axis
-    return NORMS["batch_norm"](operands, out, target, *options, **how)
+    kernel = BATCH if statistics else GROUPS["batch_norm"]
+    return kernel(operands, out, target, *options, **how)
+
+
+def instance_norm(
+    x: Any,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    *,
+    out: Any = None,
+    target: str = "auto",
+    **how: Unpack[How],
+) -> Any:
+    """As `group_norm` with a group for each channel.
+
+    >>> import numpy as np
+    >>> instance_norm(np.array([[[1.0, 3.0], [2.0, 8.0]]]), eps=0.0)
+    array([[[-1.,  1.],
+            [-1.,  1.]]])
+    """
+    operands, has = _with_parameters((x,), weight, bias)
+    options = *has, _epsilon(eps), None
+    return GROUPS["instance_norm"](operands, out, target, *options, **how)
+
+
+def group_norm(
+    x: Any,
+    num_groups: int,
+    weight: Any = None,
+    bias: Any = None,
+    eps: float = 1e-5,
+    *,
+    out: Any = None,
+    target: str = "auto",
+    **how: Unpack[How],
+) -> Any:
+    """``(x - mean) / sqrt(var + eps) * weight + bias`` over groups of channels.
+
+    ``x`` is (n, channels, ...); means and variances are those of all elements of a
+    group.  ``weight`` and ``bias`` have one element per channel.  Types and errors are
+    those of `layer_norm`.
+
+    >>> import numpy as np
+    >>> group_norm(np.array([[1.0, 3.0, 2.0, 8.0]]), 2, eps=0.0)
+    array([[-1.,  1., -1.,  1.]])
+    """
+    operands, has = _with_parameters((x,), weight, bias)
+    options = *has, _epsilon(eps), num_groups
+    return GROUPS["group_norm"](operands, out, target, *options, **how)
+
+
+def normalize(
+    x: Any,
+    p: float = 2.0,
+    axis: int = 1,
+    eps: float = 1e-12,
+    *,
+    out: Any = None,
+    target: str = "auto",
+    **how: Unpack[How],
+) -> Any:
+    """``x / max(norm, eps)`` with the p-norm along an axis, as torch's.
+
+    ``p`` is positive, and may be infinite.  Types are those of `layer_norm`.
+
+    >>> import numpy as np
+    >>> normalize(np.array([[3.0, 4.0], [0.0, 2.0]]))
+    array([[0.6, 0.8],
+           [0. , 1. ]])
+    """
+    if not (isinstance(p, int | float) and p > 0):
+        raise errors.InvalidOption(name="p", value=p, hint="Pass a number above 0")
+    return NORMALIZE((x,), out, target, float(p), axis, _epsilon(eps), **how)
 
 
 def _with_parameters(
@@ -241,26 +326,33 @@ def _names(*has: bool) -> list[str]:
 def _prepare(
     arrays: tuple[Memory, ...],
     name: str,
-    extents: tuple[int, ...],
+    extents: tuple[int, ...] | None,
     has_weight: bool,
     has_bias: bool,
     eps: float | None,
+    axis: int | None = None,
 ) -> Recipe:
     x, *more = arrays
     names = _names(has_weight, has_bias)
     element = one_element(arrays, ["x", *names], name)
     element_of(x.dtype, function=name, argument="x", kinds="f")
-    split = x.ndim - len(extents)
-    if split < 0 or not extents or x.shape[split:] != extents:
-        hint = f"Pass the last extents of {x.shape}"
-        raise errors.InvalidOption(name="normalized_shape", value=extents, hint=hint)
+    if extents is None:
+        along = axis_of(axis, x.ndim)
+        extents, groups = x.shape[along : along + 1], around(x.shape, along)
+        place = groups.index([along])
+    else:
+        split = x.ndim - len(extents)
+        if split < 0 or not extents or x.shape[split:] != extents:
+            name_, hint = "normalized_shape", f"Pass the last extents of {x.shape}"
+            raise errors.InvalidOption(name=name_, value=extents, hint=hint)
+        groups = [[*range(split)], [*range(split, x.ndim)]]
+        groups = [group for group in groups if group]
+        place = len(groups) - 1
     for array, argument in zip(more, names, strict=True):
         require_shape(array, extents, function=name, argument=argument)
     text = Text(name=name)
-    groups = [[*range(split)], [*range(split, x.ndim)]]
-    groups = [group for group in groups if group]
     source = text.collapsed(text.array("x", element, x.ndim), groups)
-    rows = row_text.Rows(text, source, len(groups) - 1, element.computed)
+    rows = row_text.Rows(text, source, place, element.computed)
     scale, shift = (
         _parameter(text, argument, element, len(extents), rows) if there else None
         for argument, there in (("weight", has_weight), ("bias", has_bias))
@@ -323,13 +415,83 @@ def _prepare_batch_norm(
     return Recipe(text, x.shape, element.numpy)
 
 
+def _prepare_groups(
+    arrays: tuple[Memory, ...],
+    has_weight: bool,
+    has_bias: bool,
+    eps: float,
+    about: int | None,
+    *,
+    name: str,
+) -> Recipe:
+    """Norms by statistics of x; ``about``: the number of groups, or the channels' axis.
+
+    In the text x is (n, groups, channels of one, positions), or (before, channels,
+    after) for a batch norm, and operands of another shape are seen through views.
+    """
+    x, *more = arrays
+    names = _names(has_weight, has_bias)
+    element = one_element(arrays, ["x", *names], name)
+    element_of(x.dtype, function=name, argument="x", kinds="f")
+    least = 1 if name == "batch_norm" else 2 if name == "group_norm" else 3
+    require_rank(x, range(least, 33), function=name, argument="x")
+    is_batch = name == "batch_norm"
+    channel = axis_of(about, x.ndim) if is_batch else 1
+    channels = x.shape[channel]
+    count = channels if name == "instance_norm" or is_batch else about
+    if not isinstance(count, int) or (channels and (count < 1 or channels % count)):
+        hint = f"Pass a divisor of {channels}, the number of channels"
+        raise errors.InvalidOption(name="num_groups", value=about, hint=hint)
+    for array, argument in zip(more, names, strict=True):
+        require_shape(array, (channels,), function=name, argument=argument)
+    if is_batch:
+        shape = (prod(x.shape[:channel]), channels, prod(x.shape[channel + 1 :]))
+        own, at, along, also = (channels,), ["d1"], 2, (0,)
+    else:
+        own = (count, channels // max(count, 1))
+        shape, at = (x.shape[0], *own, prod(x.shape[2:])), ["d1", "d2"]
+        along, also = 3, (2,)
+    text = Text(name=name)
+    source = text.array("x", element, len(shape))
+    rows = row_text.Rows(text, source, along, element.computed, also)
+    scale, shift = (
+        Operand(text.array(argument, element, len(own)), at) if there else None
+        for argument, there in (("weight", has_weight), ("bias", has_bias))
+    )
+    out = rows.whole(text.array("out", element, len(shape)))
+    row_text.Norm(rows, eps, centred=True, scale=scale, shift=shift).write(out)
+    views = [_reshaped(each) for each in (shape, *[own] * len(more))]
+    return Recipe(text, x.shape, element.numpy, views=views, inside=shape)
+
+
+def _reshaped(shape: tuple[int, ...]) -> View:
+    return lambda array: array.reshape(shape)
+
+
+def _prepare_normalize(
+    arrays: tuple[Memory, ...], p: float, axis: int, eps: float
+) -> Recipe:
+    (x,) = arrays
+    element = element_of(x.dtype, function="normalize", argument="x", kinds="f")
+    along, text = axis_of(axis, x.ndim), Text(name="normalize")
+    rows = row_text.Rows.of(text, element, x.shape, along)
+    row_text.normalize(rows, rows.result(element, x.shape, along), p, eps)
+    return Recipe(text, x.shape, element.numpy)
+
+
 NORMS = {
     name: Kernel(name, ("x", "weight or bias", "bias"), _prepare)
     for name in ("layer_norm", "rms_norm")
-} | {
-    "batch_norm": Kernel(
-        "batch_norm",
-        ("x", "running_mean", "running_var", "weight or bias", "bias"),
-        _prepare_batch_norm,
-    )
 }
+BATCH = Kernel(
+    "batch_norm",
+    ("x", "running_mean", "running_var", "weight or bias", "bias"),
+    _prepare_batch_norm,
+)
+GROUPS = {
+    name: Kernel(
+        name, ("x", "weight or bias", "bias"), partial(_prepare_groups, name=name)
+    )
+    for name in ("batch_norm", "group_norm", "instance_norm")
+}
+NORMALIZE = Kernel("normalize", ("x",), _prepare_normalize)

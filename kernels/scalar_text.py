@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gpucodegen import errors
-from gpucodegen.kernels.elements import BOOL, Element
+from gpucodegen.kernels.elements import BOOL, I64, Element
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +147,10 @@ class Scalars:
     def at_index(self, index: str, element: Element) -> Value:
         where = f"{index} : index to {element.mlir}"
         return self._made(f"arith.index_cast {where}", element)
+
+    def at_index_once(self, index: str) -> Value:
+        """An index of the head as a number."""
+        return Value(self.once(f"arith.index_cast {index} : index to i64"), I64)
 
     def cast(self, x: Value, element: Element) -> Value:
         """A number in another type, as NumPy converts it."""

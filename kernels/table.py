@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpucodegen.kernels import indexing, reduction_calls, rows, stencils
+from gpucodegen.kernels import indexing, losses, reduction_calls, rows, stencils
 from gpucodegen.kernels.calls import Kernel
 from gpucodegen.kernels.elementwise import fused, movement
 from gpucodegen.kernels.products import attention, einsum, matmul
@@ -52,6 +52,17 @@ _EVERY: tuple[tuple[Kernel, str], ...] = (
     (rows.CUMSUM, "numpy.cumsum"),
     (rows.CUMPROD, "numpy.cumprod"),
     *((each, f"{_TORCH}.{name}") for name, each in rows.NORMS.items()),
+    *((each, f"{_TORCH}.{name}") for name, each in rows.GROUPS.items()),
+    (rows.NORMALIZE, f"{_TORCH}.normalize"),
+    *(
+        (each, "" if name == "hinge_loss" else f"{_TORCH}.{name}")
+        for name, each in losses.PAIRS.items()
+    ),
+    *((each, f"{_TORCH}.{name}") for name, each in losses.CLASSES.items()),
+    (losses.TRIPLET, f"{_TORCH}.triplet_margin_loss"),
+    (fused.CLIP, "numpy.clip"),
+    (movement.TRIL, "numpy.tril"),
+    (movement.TRIU, "numpy.triu"),
     *((each, f"{_TORCH}.{each.name}") for each in convolutions.CONVOLUTIONS.values()),
     *((each, f"{_TORCH}.{each.name}") for each in transposed.TRANSPOSED.values()),
     *((each, f"{_TORCH}.{each.name}") for each in pooling.LARGEST.values()),

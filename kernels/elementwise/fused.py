@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import partial
+from typing import Any, Unpack
 
 import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory
-from gpucodegen.kernels.calls import Kernel, Recipe
+from gpucodegen.kernels.calls import How, Kernel, Recipe
 from gpucodegen.kernels.elements import (
     BOOL,
     ELEMENTS,
@@ -68,6 +69,53 @@ def elementwise(
     """
     names = names_of(expression)
     _require_names(expression, names, operands)
+    how: How = {"tune": tune, "schedule": schedule}
+    return _evaluated(ELEMENTWISE, expression, names, operands, out, target, how)
+
+
+CLIPS = {
+    (True, True): "minimum(maximum(x, low), high)",
+    (True, False): "maximum(x, low)",
+    (False, True): "minimum(x, high)",
+}
+"""The expression by which bounds are given."""
+
+
+def clip(
+    x: Any,
+    low: Any = None,
+    high: Any = None,
+    *,
+    out: Any = None,
+    target: str = "auto",
+    **how: Unpack[How],
+) -> Any:
+    """Elements between two bounds, arrays or numbers, as ``np.clip``.
+
+    >>> import numpy as np
+    >>> clip(np.array([-2.0, 0.5, 3.0]), 0, 1)
+    array([0. , 0.5, 1. ])
+    """
+    bounds = {"low": low, "high": high}
+    given = {name: bound for name, bound in bounds.items() if bound is not None}
+    expression = CLIPS.get((low is not None, high is not None))
+    if expression is None:
+        hint = "Pass low, high, or both"
+        raise errors.InvalidOption(name="low", value=None, hint=hint)
+    operands = {"x": x, **given}
+    return _evaluated(CLIP, expression, [*operands], operands, out, target, how)
+
+
+def _evaluated(
+    kernel: Kernel,
+    expression: str,
+    names: Sequence[str],
+    operands: dict[str, Any],
+    out: Any,
+    target: str,
+    how: How,
+) -> Any:
+    """The value of an expression, whose Python numbers are arguments of the text."""
     arrays = [n for n in names if type(operands[n]).__name__ not in NUMBERS]
     numbers = [n for n in names if type(operands[n]).__name__ in NUMBERS]
     if not arrays:
@@ -76,7 +124,7 @@ def elementwise(
     kinds = tuple((n, _kind(operands, n, arrays)) for n in numbers)
     if any(kind == WIDE for _, kind in kinds):
         _require_held(expression, operands)
-    return ELEMENTWISE(
+    return kernel(
         tuple(operands[n] for n in arrays),
         out,
         target,
@@ -84,8 +132,7 @@ def elementwise(
         tuple(arrays),
         kinds,
         numbers=[operands[n] for n in numbers],
-        tune=tune,
-        schedule=schedule,
+        **how,
     )
 
 
@@ -180,12 +227,14 @@ def _prepare(
     expression: str,
     names: tuple[str, ...],
     numbers: tuple[tuple[str, str], ...],
+    *,
+    name: str,
 ) -> Recipe:
-    text = Text(name="elementwise")
+    text = Text(name=name)
     shapes = [a.shape for a in arrays]
     shape = broadcast(shapes)
     elements = [
-        element_of(a.dtype, function="elementwise", argument=n)
+        element_of(a.dtype, function=name, argument=n)
         for a, n in zip(arrays, names, strict=True)
     ]
     argument_names = [f"{n}_" for n in names]
@@ -242,4 +291,7 @@ def _dtype_of(
     return found.example.dtype
 
 
-ELEMENTWISE = Kernel("elementwise", (), _prepare)
+ELEMENTWISE, CLIP = (
+    Kernel(name, names, partial(_prepare, name=name))
+    for name, names in (("elementwise", ()), ("clip", ("x", "low or high", "high")))
+)

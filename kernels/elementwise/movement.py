@@ -1,14 +1,15 @@
-"""Transposes and copies of arrays."""
+"""Transposes, copies and triangles of arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Unpack
 
 from gpucodegen import errors
-from gpucodegen.kernels.arrays import Memory
-from gpucodegen.kernels.calls import How, Kernel, Recipe
-from gpucodegen.kernels.elements import element_of
+from gpucodegen.kernels.arrays import Memory, require_rank
+from gpucodegen.kernels.calls import How, Kernel, Recipe, described
+from gpucodegen.kernels.elements import I64, element_of
 from gpucodegen.kernels.function_text import Memref, Operand, Text
 from gpucodegen.kernels.merged_axes import axis_of
 from gpucodegen.kernels.scalar_text import Value
@@ -44,6 +45,68 @@ def copy(x: Any, *, out: Any = None, target: str = "auto", **how: Unpack[How]) -
     array([5, 3, 1])
     """
     return COPY((x,), out, target, **how)
+
+
+def _triangle(kernel: Kernel):  # noqa: ANN202 - it infers what would say the signature twice
+    def call(
+        x: Any, k: int = 0, *, out: Any = None, target: str = "auto", **how: Unpack[How]
+    ) -> Any:
+        return kernel((x,), out, target, int(k), **how)
+
+    return described(call)
+
+
+def _prepare_triangle(arrays: tuple[Memory, ...], k: int, *, name: str) -> Recipe:
+    (x,) = arrays
+    element = element_of(x.dtype, function=name, argument="x")
+    require_rank(x, range(2, 33), function=name, argument="x")
+    text, rank = Text(name=name), x.ndim
+    groups = [[*range(rank - 2)], [rank - 2], [rank - 1]][rank == 2 :]
+    source, out = (
+        text.collapsed(text.array(n, element, rank), groups) for n in ("x", "out")
+    )
+    loops = [f"d{n}" for n in range(len(groups))]
+    zero = text.constant(0, element)
+
+    def body(x: Value, _: Value) -> Value:
+        row, column = (text.position(len(groups) + n, I64) for n in (-2, -1))
+        far = text.binary("sub", column, row)
+        is_kept = text.compared(
+            "ge" if name == "triu" else "le", far, text.constant(k, I64)
+        )
+        return text.select(is_kept, x, zero)
+
+    operands = [Operand(source, loops)], [Operand(out, loops)]
+    text.generic("p" * len(groups), *operands, body, as_stored=True)
+    return Recipe(text, x.shape, element.numpy)
+
+
+TRIU, TRIL = (
+    Kernel(name, ("x",), partial(_prepare_triangle, name=name))
+    for name in ("triu", "tril")
+)
+
+
+@_triangle(TRIU)
+def triu() -> None:
+    """Matrices with zeros below the k-th diagonal, as ``np.triu``.
+
+    >>> import numpy as np
+    >>> triu(np.ones((2, 3)), 1)
+    array([[0., 1., 1.],
+           [0., 0., 1.]])
+    """
+
+
+@_triangle(TRIL)
+def tril() -> None:
+    """Matrices with zeros above the k-th diagonal, as ``np.tril``.
+
+    >>> import numpy as np
+    >>> tril(np.ones((2, 3)))
+    array([[1., 0., 0.],
+           [1., 1., 0.]])
+    """
 
 
 def _order(wish: Sequence[int] | None, rank: int) -> list[int]:

@@ -37,6 +37,14 @@ CALLS: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
     "layer_norm": (lambda x: K.layer_norm(x, 4), (X,)),
     "rms_norm": (lambda x: K.rms_norm(x, 4), (X,)),
     "batch_norm": (lambda x, m: K.batch_norm(x, m[0], m[1], axis=2), (X, M)),
+    "group_norm": (lambda x: K.group_norm(x, 3), (X,)),
+    **{name: (getattr(K, name), (X,)) for name in (
+        "instance_norm normalize triu tril").split()},
+    "clip": (lambda x: K.clip(x, -0.5, 1), (X,)),
+    **{name: (getattr(K, name), (X, X * 0.5)) for name in (
+        "hinge_loss huber_loss kl_div l1_loss mse_loss smooth_l1_loss").split()},
+    **{name: (getattr(K, name), (M, WHOLE)) for name in ("cross_entropy", "nll_loss")},
+    "triplet_margin_loss": (K.triplet_margin_loss, (M, M + 1, M * 2)),
     "conv1d": (K.conv1d, (LINE, FILTER)),
     "conv2d": (lambda x, w: K.conv2d(x, w, groups=2),
                (IMAGE, np.ones((3, 3, 2, 4), "f4"))),

@@ -1,0 +1,442 @@
+"""Losses, as those of ``torch.nn.functional``: of pairs of elements, classes, rows.
+
+``reduction`` is "mean", "sum", or "none" for one loss per element, label or row.
+Arrays of floats have one dtype; those of 16 bits and less are computed in f32 and
+rounded once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from math import nan
+from typing import Any, Unpack
+
+import numpy as np
+
+from gpucodegen import errors
+from gpucodegen.kernels import row_text
+from gpucodegen.kernels.arrays import Memory, require_rank, require_shape
+from gpucodegen.kernels.calls import How, Kernel, Recipe, described
+from gpucodegen.kernels.elements import I64, Element, element_of
+from gpucodegen.kernels.elementwise.expressions import Typed, Writer, parsed
+from gpucodegen.kernels.function_text import Operand, Text
+from gpucodegen.kernels.products.matmul import one_element
+from gpucodegen.kernels.row_text import OLD, Rows
+from gpucodegen.kernels.scalar_text import Value
+
+REDUCTIONS = ("mean", "sum", "none")
+FORMULAS = {
+    "hinge_loss": "maximum(1 - x * y, 0)",
+    "huber_loss": "where(abs(x - y) <= a, (x - y)**2 / 2, a * (abs(x - y) - a / 2))",
+    "kl_div": "where(y > 0, y * (log(y) - x), 0)",
+    "l1_loss": "abs(x - y)",
+    "mse_loss": "(x - y)**2",
+    "smooth_l1_loss": "where(abs(x - y) < a, (x - y)**2 / (2*a), abs(x - y) - a / 2)",
+}
+"""The loss of an element x and its target y; ``a`` is a parameter."""
+LOG_TARGET = "exp(y) * (y - x)"
+"""``kl_div`` of logarithms of targets."""
+
+
+def _pairwise(name: str):  # noqa: ANN202 - it infers what would say the signature twice
+    def call(
+        x: Any,
+        y: Any,
+        reduction: str = "mean",
+        *,
+        out: Any = None,
+        target: str = "auto",
+        **how: Unpack[How],
+    ) -> Any:
+        options = FORMULAS[name], 0.0, reduction
+        return PAIRS[name]((x, y), out, target, *options, **how)
+
+    return described(call)
+
+
+@_pairwise("l1_loss")
+def l1_loss() -> None:
+    """``abs(x - y)`` of arrays of one shape.
+
+    >>> import numpy as np
+    >>> l1_loss(np.array([1.0, 5.0]), np.array([2.0, 2.0]))
+    array(2.)
+    """
+
+
+@_pairwise("mse_loss")
+def mse_loss() -> None:
+    """``(x - y)**2`` of arrays of one shape.
+
+    >>> import numpy as np
+    >>> mse_loss(np.array([1.0, 5.0]), np.array([2.0, 2.0]), "none")
+    array([1., 9.])
+    """
+
+
+@_pairwise("hinge_loss")
+def hinge_loss() -> None:
+    """``max(1 - x * y, 0)`` of arrays of one shape; y is 1 or -1.
+
+    >>> import numpy as np
+    >>> hinge_loss(np.array([0.5, -3.0]), np.array([1.0, -1.0]), "sum")
+    array(0.5)
+    """
+
+
+def _bent(name: str):  # noqa: ANN202 - it infers what would say the signature twice
+    def call(
+        x: Any,
+        y: Any,
+        reduction: str = "mean",
+        bend: float = 1.0,
+        *,
+        out: Any = None,
+        target: str = "auto",
+        **how: Unpack[How],
+    ) -> Any:
+        options = FORMULAS[name], _positive("bend", bend), reduction
+        return PAIRS[name]((x, y), out, target, *options, **how)
+
+    return described(call)
+
+
+@_bent("huber_loss")
+def huber_loss() -> None:
+    """With d = abs(x - y): ``d**2 / 2`` up to ``bend``, then ``bend * (d - bend / 2)``.
+
+    torch calls ``bend`` delta.
+
+    >>> import numpy as np
+    >>> huber_loss(np.array([0.0, 5.0]), np.array([1.0, 0.0]), "none", 2.0)
+    array([0.5, 8. ])
+    """
+
+
+@_bent("smooth_l1_loss")
+def smooth_l1_loss() -> None:
+    """With d = abs(x - y): ``d**2 / (2 * bend)`` below ``bend``, then ``d - bend / 2``.
+
+    torch calls ``bend`` beta.
+
+    >>> import numpy as np
+    >>> smooth_l1_loss(np.array([0.0, 5.0]), np.array([1.0, 0.0]), "none", 2.0)
+    array([0.25, 4.  ])
+    """
+
+
+def kl_div(
+    x: Any,
+    y: Any,
+    reduction: str = "mean",
+    *,
+    log_target: bool = False,
+    out: Any = None,
+    target: str = "auto",
+    **how: Unpack[How],
+) -> Any:
+    """``y * (log(y) - x)`` of logarithms x, and 0 where y is.
+
+    ``log_target``: y are logarithms, too.  ``reduction`` may be "batchmean", the sum
+    over the first extent.
+
+    >>> import numpy as np
+    >>> x, y = np.log([[0.5, 0.5]]), np.array([[1.0, 0.0]])
+    >>> round(float(kl_div(x, y, "batchmean")), 4)
+    0.6931
+    """
+    formula = LOG_TARGET if log_target else FORMULAS["kl_div"]
+    return PAIRS["kl_div"]((x, y), out, target, formula, 0.0, reduction, **how)
+
+
+def cross_entropy(
+    x: Any,
+    labels: Any,
+    reduction: str = "mean",
+    *,
+    ignore_index: int = -100,
+    out: Any = None,
+    target: str = "auto",
+    **how: Unpack[How],
+) -> Any:
+    """The negative logarithms of `softmax` over axis 1, at the classes of labels.
+
+    ``x`` is (n, classes, ...), ``labels`` are integers (n, ...).  Those that are
+    ``ignore_index`` have no loss, and a mean does not count them; one that is no class
+    makes the loss NaN.
+
+    >>> import numpy as np
+    >>> round(float(cross_entropy(np.zeros((2, 2)), np.array([0, 1]))), 4)
+    0.6931
+    """
+    options = True, reduction, int(ignore_index)
+    return CLASSES["cross_entropy"]((x, labels), out, target, *options, **how)
+
+
+def nll_loss(
+    x: Any,
+    labels: Any,
+    reduction: str = "mean",
+    *,
+    ignore_index: int = -100,
+    out: Any = None,
+    target: str = "auto",
+    **how: Unpack[How],
+) -> Any:
+    """``-x`` of logarithms over axis 1, at the classes of labels, as `cross_entropy`.
+
+    >>> import numpy as np
+    >>> nll_loss(np.array([[-1.0, -2.0], [-3.0, -4.0]]), np.array([0, 1]))
+    array(2.5)
+    """
+    options = False, reduction, int(ignore_index)
+    return CLASSES["nll_loss"]((x, labels), out, target, *options, **how)
+
+
+def triplet_margin_loss(
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    margin: float = 1.0,
+    p: float = 2.0,
+    eps: float = 1e-6,
+    reduction: str = "mean",
+    *,
+    out: Any = None,
+    target: str = "auto",
+    **how: Unpack[How],
+) -> Any:
+    """``max(d(anchor, positive) - d(anchor, negative) + margin, 0)`` of rows.
+
+    ``d(a, b)`` is the p-norm of ``a - b + eps`` along the last axis.
+
+    >>> import numpy as np
+    >>> a, b, c = np.zeros((1, 4)), np.ones((1, 4)), np.full((1, 4), 1.25)
+    >>> triplet_margin_loss(a, b, c, eps=0.0)
+    array(0.5)
+    """
+    operands = anchor, positive, negative
+    options = float(margin), _positive("p", p), float(eps), reduction
+    return TRIPLET(operands, out, target, *options, **how)
+
+
+def _require(name: str, value: object, allowed: Sequence[str]) -> None:
+    if value not in allowed:
+        hint = f"Pass {errors.one_of([*allowed])}"
+        raise errors.InvalidOption(name=name, value=value, hint=hint)
+
+
+def _positive(name: str, value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = nan
+    if not number > 0:
+        raise errors.InvalidOption(name=name, value=value, hint="Pass a number above 0")
+    return number
+
+
+Loss = Callable[..., Value]
+"""Of the values of some operands at a point."""
+
+
+def _finish(
+    text: Text,
+    inputs: Sequence[Operand],
+    rank: int,
+    element: Element,
+    loss: Loss,
+    count: Value | Loss | None,
+) -> None:
+    """Write the sum of all losses over ``count``, or over that of a function's ones."""
+    computed = element.computed
+    out = Operand(text.array("out", element, 0), [])
+
+    def summed(function: Loss) -> Operand:
+        total = Operand(text.alloc(computed, []), [])
+        text.fill(total.memref, text.constant(0, computed))
+
+        def add(*values: Value) -> Value:
+            return text.binary("add", values[OLD], function(*values[:OLD]))
+
+        text.generic("r" * rank, inputs, [total], add)
+        return total
+
+    totals = [summed(loss), *([summed(count)] if callable(count) else [])]
+
+    def end(total: Value, *others: Value) -> Value:
+        by = others[0] if callable(count) else count
+        return total if by is None else text.binary("div", total, by)
+
+    text.generic("", totals, [out], end)
+
+
+def _each(text: Text, inputs: Sequence[Operand], out: Operand, loss: Loss) -> None:
+    """Write every loss."""
+    text.generic("p" * len(out.at), inputs, [out], lambda *v: loss(*v[:OLD]))
+
+
+def _prepare_pairs(
+    arrays: tuple[Memory, ...],
+    formula: str,
+    parameter: float,
+    reduction: str,
+    *,
+    name: str,
+) -> Recipe:
+    x, y = arrays
+    more = ("batchmean",) if name == "kl_div" else ()
+    _require("reduction", reduction, (*REDUCTIONS, *more))
+    element = one_element(arrays, ["x", "y"], name)
+    element_of(x.dtype, function=name, argument="x", kinds="f")
+    require_rank(x, range(1, 33), function=name, argument="x")
+    require_shape(y, x.shape, function=name, argument="y")
+    text, whole = Text(name=name), [[*range(x.ndim)]]
+    given = [text.array(n, element, x.ndim) for n in ("x", "y")]
+    inputs = [Operand(text.collapsed(each, whole), ["d0"]) for each in given]
+    example = np.empty(0, element.computed.numpy)
+
+    def loss(x: Value, y: Value) -> Value:
+        known = {"x": Typed(x, example), "y": Typed(y, example)}
+        known["a"] = Typed(None, parameter)
+        made = Writer(text, formula, known).value(parsed(formula)).value
+        assert made is not None
+        return made
+
+    if reduction == "none":
+        out = text.collapsed(text.array("out", element, x.ndim), whole)
+        _each(text, inputs, Operand(out, ["d0"]), loss)
+        return Recipe(text, x.shape, element.numpy)
+    counted = {"mean": [*range(x.ndim)], "batchmean": [0], "sum": None}[reduction]
+    count = counted and text.extent(given[0], counted, element.computed)
+    _finish(text, inputs, 1, element, loss, count)
+    return Recipe(text, (), element.numpy)
+
+
+def _prepare_classes(
+    arrays: tuple[Memory, ...],
+    is_softmax: bool,
+    reduction: str,
+    ignored: int,
+    *,
+    name: str,
+) -> Recipe:
+    x, labels = arrays
+    _require("reduction", reduction, REDUCTIONS)
+    element = element_of(x.dtype, function=name, argument="x", kinds="f")
+    integers = element_of(labels.dtype, function=name, argument="labels", kinds="iu")
+    require_rank(x, range(2, 33), function=name, argument="x")
+    shape = (x.shape[0], *x.shape[2:])
+    require_shape(labels, shape, function=name, argument="labels")
+    text = Text(name=name)
+    rows = Rows.of(text, element, x.shape, 1)
+    groups = [[0], [*range(1, len(shape))]][: len(rows.kept)]
+    around = text.collapsed(text.array("labels", integers, len(shape)), groups)
+    label = Operand(around, rows.kept)
+    zero = text.constant(0, rows.element)
+
+    def pick(x: Value, label: Value, total: Value) -> Value:
+        at = text.position(rows.along, I64)
+        is_it = text.compared("eq", text.cast(label, I64), at)
+        return text.binary("add", total, text.select(is_it, x, zero))
+
+    parts = [*(row_text.log_sums(rows) if is_softmax else ()), label]
+    parts.append(rows.reduce(0, pick, label))
+    loops = {at: f"d{n}" for n, at in enumerate(rows.kept)}
+    inputs = [Operand(o.memref, [loops[at] for at in o.at]) for o in parts]
+    classes = text.at_index_once(text.dim(rows.x, rows.along))
+
+    def loss(*values: Value) -> Value:
+        *sums, label, picked = values
+        at = text.cast(label, I64)
+        total = row_text.log_sum(text, *sums) if sums else zero
+        found = text.binary("sub", total, picked)
+        none = text.constant(nan, rows.element)
+        for is_known in (
+            text.compared("lt", at, classes),
+            text.compared("ge", at, text.constant(0, I64)),
+        ):
+            found = text.select(is_known, found, none)
+        return text.select(is_ignored(at), zero, found)
+
+    def is_ignored(at: Value) -> Value:
+        return text.compared("eq", at, text.constant(ignored, I64))
+
+    def counts(*values: Value) -> Value:
+        at = text.cast(values[-2], I64)
+        return text.select(is_ignored(at), zero, text.constant(1, rows.element))
+
+    if reduction == "none":
+        out = text.collapsed(text.array("out", element, len(shape)), groups)
+        _each(text, inputs, Operand(out, list(loops.values())), loss)
+        return Recipe(text, shape, element.numpy)
+    count = counts if reduction == "mean" else None
+    _finish(text, inputs, len(loops), element, loss, count)
+    return Recipe(text, (), element.numpy)
+
+
+def _prepare_triplets(
+    arrays: tuple[Memory, ...],
+    margin: float,
+    p: float,
+    eps: float,
+    reduction: str,
+    *,
+    name: str,
+) -> Recipe:
+    anchor, *others = arrays
+    _require("reduction", reduction, REDUCTIONS)
+    names = ["anchor", "positive", "negative"]
+    element = one_element(arrays, names, name)
+    element_of(anchor.dtype, function=name, argument=names[0], kinds="f")
+    require_rank(anchor, range(2, 33), function=name, argument=names[0])
+    for array, argument in zip(others, names[1:], strict=True):
+        require_shape(array, anchor.shape, function=name, argument=argument)
+    text, rank = Text(name=name), anchor.ndim
+    computed = element.computed
+    groups = [[*range(rank - 1)], [rank - 1]]
+    first, *seconds = (
+        text.collapsed(text.array(n, element, rank), groups) for n in names
+    )
+    rows = Rows(text, first, 1, computed)
+
+    def far(x: Value, other: Value, total: Value) -> Value:
+        apart = text.binary("sub", x, other)
+        apart = text.binary("add", apart, text.constant(eps, computed))
+        return row_text.power_sum(text, total, apart, p)
+
+    inputs = [
+        Operand(rows.reduce(0, far, rows.whole(each)).memref, ["d0"])
+        for each in seconds
+    ]
+
+    def loss(near: Value, away: Value) -> Value:
+        near, away = (row_text.root(text, each, p) for each in (near, away))
+        more = text.binary("sub", near, away)
+        more = text.binary("add", more, text.constant(margin, computed))
+        return text.binary("max", more, text.constant(0, computed))
+
+    if reduction == "none":
+        out = text.array("out", element, rank - 1)
+        out = text.collapsed(out, groups[:1])
+        _each(text, inputs, Operand(out, ["d0"]), loss)
+        return Recipe(text, anchor.shape[:-1], element.numpy)
+    count = text.extent(first, [0], computed) if reduction == "mean" else None
+    _finish(text, inputs, 1, element, loss, count)
+    return Recipe(text, (), element.numpy)
+
+
+PAIRS = {
+    name: Kernel(name, ("x", "y"), partial(_prepare_pairs, name=name))
+    for name in FORMULAS
+}
+CLASSES = {
+    name: Kernel(name, ("x", "labels"), partial(_prepare_classes, name=name))
+    for name in ("cross_entropy", "nll_loss")
+}
+TRIPLET = Kernel(
+    "triplet_margin_loss",
+    ("anchor", "positive", "negative"),
+    partial(_prepare_triplets, name="triplet_margin_loss"),
+)
