@@ -18,7 +18,7 @@ from gpucodegen import errors
 from gpucodegen.kernels import row_text
 from gpucodegen.kernels.arrays import Memory, require_rank, require_shape
 from gpucodegen.kernels.calls import How, Kernel, Recipe, described
-from gpucodegen.kernels.elements import I64, Element, element_of
+from gpucodegen.kernels.elements import I32, I64, Element, element_of
 from gpucodegen.kernels.elementwise.expressions import Typed, Writer, parsed
 from gpucodegen.kernels.function_text import Operand, Text
 from gpucodegen.kernels.products.matmul import one_element
@@ -252,18 +252,18 @@ def _finish(
     """Write the sum of all losses over ``count``, or over that of a function's ones."""
     computed = element.computed
     out = Operand(text.array("out", element, 0), [])
-
-    def summed(function: Loss) -> Operand:
-        total = Operand(text.alloc(computed, []), [])
+    functions = [loss, *([count] if callable(count) else [])]
+    totals = [Operand(text.alloc(computed, []), []) for _ in functions]
+    for total in totals:
         text.fill(total.memref, text.constant(0, computed))
 
-        def add(*values: Value) -> Value:
-            return text.binary("add", values[OLD], function(*values[:OLD]))
+    def add(*values: Value) -> list[Value]:
+        given, sums = values[: len(inputs)], values[len(inputs) :]
+        terms = [function(*given) for function in functions]
+        pairs = zip(sums, terms, strict=True)
+        return [text.binary("add", total, term) for total, term in pairs]
 
-        text.generic("r" * rank, inputs, [total], add)
-        return total
-
-    totals = [summed(loss), *([summed(count)] if callable(count) else [])]
+    text.generic("r" * rank, inputs, totals, add)
 
     def end(total: Value, *others: Value) -> Value:
         by = others[0] if callable(count) else count
@@ -337,8 +337,8 @@ def _prepare_classes(
     zero = text.constant(0, rows.element)
 
     def pick(x: Value, label: Value, total: Value) -> Value:
-        at = text.position(rows.along, I64)
-        is_it = text.compared("eq", text.cast(label, I64), at)
+        at = text.position(rows.along, I32)  # labels of more bits make the loss NaN
+        is_it = text.compared("eq", text.cast(label, I32), at)
         return text.binary("add", total, text.select(is_it, x, zero))
 
     parts = [*(row_text.log_sums(rows) if is_softmax else ()), label]
