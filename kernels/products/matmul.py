@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory, is_turned, require_rank
 from gpucodegen.kernels.calls import How, Kernel, Recipe, View
-from gpucodegen.kernels.elements import F64, Element, element_of, wished
+from gpucodegen.kernels.elements import F64, I32, Element, element_of, wished
 from gpucodegen.kernels.elementwise.functions import ACTIVATIONS
 from gpucodegen.kernels.function_text import Text
 from gpucodegen.kernels.products.texts import Contraction, Factor, Labels, placed
@@ -33,6 +33,7 @@ def matmul(
     c: Any = None,
     bias: Any = None,
     activation: str | None = None,
+    triangle: str | None = None,
     dtype: Any = None,
     out: Any = None,
     target: str = "auto",
@@ -44,7 +45,8 @@ def matmul(
     ``a`` is (..., m, k) and ``b`` is (..., k, n), or their last two axes are swapped if
     they are transposed; leading axes are broadcast, and a vector is a row on the left,
     a column on the right, as in NumPy. ``c`` and ``bias`` broadcast to the result.
-    ``activation``: relu, gelu, sigmoid, silu or tanh. Sums of floats of 16 bits and
+    ``activation``: relu, gelu, sigmoid, silu or tanh.  ``triangle``: "upper" or "lower"
+    leaves zeros on the other side of the diagonal. Sums of floats of 16 bits and
     less are kept in f32 and rounded once, after the activation; those of integers wrap
     around in ``dtype``, by default that of the operands. ``precision`` lets a GPU round
     f32 operands for its tensor cores: "tf32" to 10 bits of fraction, "3xtf32" to about
@@ -70,6 +72,7 @@ def matmul(
             False,
             False,
             activation,
+            triangle,
             dtype,
             False,
             False,
@@ -85,7 +88,8 @@ def matmul(
         (a, b, *more),
         out,
         target,
-        *(transpose_a, transpose_b, *has, activation, dtype, alpha != 1, beta != 0),
+        *(transpose_a, transpose_b, *has, activation, triangle, dtype),
+        *(alpha != 1, beta != 0),
         numbers=[*map(float, scales)],
         precision=precision,
         **how,
@@ -168,6 +172,7 @@ def _prepare(
     has_c: bool,
     has_bias: bool,
     activation: str | None,
+    triangle: str | None,
     dtype: Any,
     scaled: bool,
     added: bool,
@@ -193,7 +198,10 @@ def _prepare(
         made.factor(name, element, spread(array.shape, shape, kept, NAME, name))
         for name, array in zip(names, rest, strict=True)
     ]
-    after = Epilogue(scaled, added, has_c, has_bias, activation)
+    if triangle is not None and (a.ndim < 2 or b.ndim < 2):
+        hint = "Pass matrices, or no triangle"
+        raise errors.InvalidOption(name="triangle", value=triangle, hint=hint)
+    after = Epilogue(scaled, added, has_c, has_bias, activation, triangle)
     after.write(made, factors, more, result, kept)
     return Recipe(text, shape, result.numpy, views=_views([left, right], len(rest)))
 
@@ -265,23 +273,29 @@ def spread(
     )
 
 
+KEPT = {"upper": "ge", "lower": "le"}
+"""How columns compare with rows where a triangle has values."""
+
+
 @dataclass(frozen=True, slots=True)
 class Epilogue:
-    """The epilogue of a product: alpha, beta, c, bias and activation, if present."""
+    """The epilogue of a product: alpha, beta, c, bias, activation, triangle."""
 
     scaled: bool = False
     added: bool = False
     has_c: bool = False
     has_bias: bool = False
     activation: str | None = None
+    triangle: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an unknown activation."""
-        if self.activation is not None and self.activation not in ACTIVATIONS:
-            hint = f"Pass {', '.join(ACTIVATIONS)} or None"
-            raise errors.InvalidOption(
-                name="activation", value=self.activation, hint=hint
-            )
+        """Refuse unknown words."""
+        allowed = {"activation": [*ACTIVATIONS], "triangle": [*KEPT]}
+        for name, words in allowed.items():
+            value = getattr(self, name)
+            if value is not None and value not in words:
+                hint = f"Pass {', '.join(words)} or None"
+                raise errors.InvalidOption(name=name, value=value, hint=hint)
 
     def write(
         self,
@@ -320,13 +334,21 @@ class Epilogue:
         zero = text.constant(0, place.memref.element.summed) if zeros else None
 
         def body(value: Value, *others: Value) -> Value:
-            return self._finished(text, value, [*others], *numbers)
+            made = self._finished(text, value, [*others], *numbers)
+            return made if self.triangle is None else self._part(text, sums, made)
 
         def empty(_: Value, *others: Value) -> Value:
             assert zero is not None
             return self._finished(text, zero, [*others], None, None)
 
         made.finish(sums, more, place, body, [(each, empty) for each in zeros])
+
+    def _part(self, text: Text, sums: Factor, value: Value) -> Value:
+        """The value on the kept side of the diagonal, else zero."""
+        assert self.triangle is not None
+        row, column = (text.position(sums.labels.index(label), I32) for label in "mn")
+        is_kept = text.compared(KEPT[self.triangle], column, row)
+        return text.select(is_kept, value, text.constant(0, value.element))
 
     def apply_to_zeros(
         self,

@@ -203,3 +203,14 @@ def test_what_is_refused() -> None:
         K.rms_norm(x)
     with pytest.raises(errors.InvalidOption, match="above 0"):
         K.huber_loss(x, x, bend=0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("triangle", "part"), [("upper", np.triu), ("lower", np.tril)])
+def test_triangles_of_products(triangle: str, part: Callable[[Array], Array]) -> None:
+    a, b = made((2, 5, 7), "float32"), made((7, 6), "float32")
+    check(K.matmul(a, b, triangle=triangle), part(wide(a) @ wide(b)), "f4")
+    with pytest.raises(errors.InvalidOption, match="upper, lower"):
+        K.matmul(a, b, triangle="left")
+    with pytest.raises(errors.InvalidOption, match="matrices"):
+        K.matmul(a[0, 0], b, triangle=triangle)
