@@ -150,16 +150,25 @@ def kl_div(
     return PAIRS["kl_div"]((x, y), out, target, formula, 0.0, reduction, **how)
 
 
-def cross_entropy(
-    x: Any,
-    labels: Any,
-    reduction: str = "mean",
-    *,
-    ignore_index: int = -100,
-    out: Any = None,
-    target: str = "auto",
-    **how: Unpack[How],
-) -> Any:
+def _of_classes(name: str):  # noqa: ANN202 - it infers what would say the signature twice
+    def call(
+        x: Any,
+        labels: Any,
+        reduction: str = "mean",
+        *,
+        ignore_index: int = -100,
+        out: Any = None,
+        target: str = "auto",
+        **how: Unpack[How],
+    ) -> Any:
+        options = reduction, int(ignore_index)
+        return CLASSES[name]((x, labels), out, target, *options, **how)
+
+    return described(call)
+
+
+@_of_classes("cross_entropy")
+def cross_entropy() -> None:
     """The negative logarithms of `softmax` over axis 1, at the classes of labels.
 
     ``x`` is (n, classes, ...), ``labels`` are integers (n, ...).  Those that are
@@ -170,28 +179,16 @@ def cross_entropy(
     >>> round(float(cross_entropy(np.zeros((2, 2)), np.array([0, 1]))), 4)
     0.6931
     """
-    options = True, reduction, int(ignore_index)
-    return CLASSES["cross_entropy"]((x, labels), out, target, *options, **how)
 
 
-def nll_loss(
-    x: Any,
-    labels: Any,
-    reduction: str = "mean",
-    *,
-    ignore_index: int = -100,
-    out: Any = None,
-    target: str = "auto",
-    **how: Unpack[How],
-) -> Any:
+@_of_classes("nll_loss")
+def nll_loss() -> None:
     """``-x`` of logarithms over axis 1, at the classes of labels, as `cross_entropy`.
 
     >>> import numpy as np
     >>> nll_loss(np.array([[-1.0, -2.0], [-3.0, -4.0]]), np.array([0, 1]))
     array(2.5)
     """
-    options = False, reduction, int(ignore_index)
-    return CLASSES["nll_loss"]((x, labels), out, target, *options, **how)
 
 
 def triplet_margin_loss(
@@ -201,8 +198,8 @@ def triplet_margin_loss(
     margin: float = 1.0,
     p: float = 2.0,
     eps: float = 1e-6,
-    reduction: str = "mean",
     *,
+    reduction: str = "mean",
     out: Any = None,
     target: str = "auto",
     **how: Unpack[How],
@@ -315,12 +312,7 @@ def _prepare_pairs(
 
 
 def _prepare_classes(
-    arrays: tuple[Memory, ...],
-    is_softmax: bool,
-    reduction: str,
-    ignored: int,
-    *,
-    name: str,
+    arrays: tuple[Memory, ...], reduction: str, ignored: int, *, name: str
 ) -> Recipe:
     x, labels = arrays
     _require("reduction", reduction, REDUCTIONS)
@@ -341,7 +333,7 @@ def _prepare_classes(
         is_it = text.compared("eq", text.cast(label, I32), at)
         return text.binary("add", total, text.select(is_it, x, zero))
 
-    parts = [*(row_text.log_sums(rows) if is_softmax else ()), label]
+    parts = [*(row_text.log_sums(rows) if name == "cross_entropy" else ()), label]
     parts.append(rows.reduce(0, pick, label))
     loops = {at: f"d{n}" for n, at in enumerate(rows.kept)}
     inputs = [Operand(o.memref, [loops[at] for at in o.at]) for o in parts]

@@ -17,6 +17,9 @@ from gpucodegen.kernels.merged_axes import around, axis_of
 from gpucodegen.kernels.products.matmul import one_element
 from gpucodegen.kernels.scalar_text import Value
 
+EPSILON = 1e-5
+"""What is added to variances, as torch does."""
+
 
 def softmax(
     x: Any, axis: int = -1, *, out: Any = None, target: str = "auto", **how: Unpack[How]
@@ -229,10 +232,10 @@ def batch_norm(
 
 def instance_norm(
     x: Any,
+    eps: float = EPSILON,
+    *,
     weight: Any = None,
     bias: Any = None,
-    eps: float = 1e-5,
-    *,
     out: Any = None,
     target: str = "auto",
     **how: Unpack[How],
@@ -244,9 +247,9 @@ def instance_norm(
     array([[[-1.,  1.],
             [-1.,  1.]]])
     """
-    operands, has = _with_parameters((x,), weight, bias)
+    given, has = _with_parameters((x,), weight, bias)
     options = *has, _epsilon(eps), None
-    return GROUPS["instance_norm"](operands, out, target, *options, **how)
+    return GROUPS["instance_norm"](given, out, target, *options, **how)
 
 
 def group_norm(
@@ -254,7 +257,7 @@ def group_norm(
     num_groups: int,
     weight: Any = None,
     bias: Any = None,
-    eps: float = 1e-5,
+    eps: float = EPSILON,
     *,
     out: Any = None,
     target: str = "auto",
@@ -270,9 +273,9 @@ def group_norm(
     >>> group_norm(np.array([[1.0, 3.0, 2.0, 8.0]]), 2, eps=0.0)
     array([[-1.,  1., -1.,  1.]])
     """
-    operands, has = _with_parameters((x,), weight, bias)
+    given, has = _with_parameters((x,), weight, bias)
     options = *has, _epsilon(eps), num_groups
-    return GROUPS["group_norm"](operands, out, target, *options, **how)
+    return GROUPS["group_norm"](given, out, target, *options, **how)
 
 
 def normalize(

@@ -126,7 +126,7 @@ def test_norms_of_groups(shape: tuple[int, ...], dtype: str, target: str) -> Non
     how = {"target": target}
     right = normalized(x, every, 1e-5)
     check(K.instance_norm(x, **how), right, dtype)
-    check(K.instance_norm(x, weight, bias, **how), scaled(right), dtype)
+    check(K.instance_norm(x, weight=weight, bias=bias, **how), scaled(right), dtype)
     parts = x.reshape(shape[0], 2, -1)
     right = normalized(parts, (2,), 1e-3).reshape(shape)
     check(K.group_norm(x, 2, weight, bias, 1e-3, **how), scaled(right), dtype)
