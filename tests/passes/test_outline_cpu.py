@@ -231,19 +231,24 @@ COPIED = """func.func @f(%A: memref<8xf32>, %B: memref<8xf32>) {
 }"""
 
 
+def total(a: np.ndarray) -> np.ndarray:
+    return np.full(8, a.sum())
+
+
+def twice_reversed(a: np.ndarray) -> np.ndarray:
+    return 2 * a[::-1]
+
+
 @pytest.mark.parametrize(
     ("text", "dtype", "wanted"),
     [
-        (COUNTED, "i4", lambda a: np.full(8, a.sum())),
-        pytest.param(
-            *(COMPLEX, "f4", lambda a: np.full(8, a.sum())), marks=pytest.mark.slow
-        ),
-        (COPIED, "f4", lambda a: 2 * a[::-1]),
+        pytest.param(COUNTED, "i4", total, id="integers"),
+        pytest.param(COMPLEX, "f4", total, id="complex", marks=pytest.mark.slow),
+        pytest.param(COPIED, "f4", twice_reversed, id="copies"),
     ],
-    ids=["integers", "complex numbers", "copies"],
 )
 def test_what_stands_between_nests_joins_their_kernel(
-    text: str, dtype: str, wanted: Callable[[Any], Any]
+    text: str, dtype: str, wanted: Callable[[np.ndarray], np.ndarray]
 ):
     f = gcg.compile(text, target="cpu")
     a, b = np.arange(1, 9).astype(dtype), np.zeros(8, dtype)
