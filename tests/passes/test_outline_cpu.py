@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -178,3 +181,113 @@ def test_a_number_that_sizes_a_buffer_is_loaded_before_it():
     y = np.zeros(1, "f4")
     f.f(np.array([5]), y)
     assert y.tolist() == [1]
+
+
+COUNTED = """func.func @f(%A: memref<8xi32>, %B: memref<8xi32>) {
+  %c0 = arith.constant 0 : i32
+  %s = affine.for %i = 0 to 8 iter_args(%p = %c0) -> (i32) {
+    %a = affine.load %A[%i] : memref<8xi32>
+    %q = arith.addi %p, %a : i32
+    affine.yield %q : i32
+  }
+  %is = arith.cmpi sgt, %s, %c0 : i32
+  %c = arith.select %is, %s, %c0 : i32
+  affine.for %i = 0 to 8 {
+    affine.store %c, %B[%i] : memref<8xi32>
+  }
+  return
+}"""
+COMPLEX = """func.func @f(%A: memref<8xf32>, %B: memref<8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %one = arith.constant 1.0 : f32
+  %i1 = complex.create %zero, %one : complex<f32>
+  %s = affine.for %i = 0 to 8 iter_args(%p = %zero) -> (f32) {
+    %a = affine.load %A[%i] : memref<8xf32>
+    %q = arith.addf %p, %a : f32
+    affine.yield %q : f32
+  }
+  %z = complex.create %s, %one : complex<f32>
+  %w = complex.mul %z, %i1 : complex<f32>
+  affine.for %i = 0 to 8 {
+    %r = complex.im %w : complex<f32>
+    affine.store %r, %B[%i] : memref<8xf32>
+  }
+  return
+}"""
+COPIED = """func.func @f(%A: memref<8xf32>, %B: memref<8xf32>) {
+  %t = memref.alloc() : memref<8xf32>
+  affine.for %i = 0 to 8 {
+    %a = affine.load %A[%i] : memref<8xf32>
+    %b = arith.addf %a, %a : f32
+    affine.store %b, %B[%i] : memref<8xf32>
+  }
+  memref.copy %B, %t : memref<8xf32> to memref<8xf32>
+  affine.for %i = 0 to 8 {
+    %a = affine.load %t[7 - %i] : memref<8xf32>
+    affine.store %a, %B[%i] : memref<8xf32>
+  }
+  memref.dealloc %t : memref<8xf32>
+  return
+}"""
+
+
+def total(a: np.ndarray) -> np.ndarray:
+    return np.full(8, a.sum())
+
+
+def twice_reversed(a: np.ndarray) -> np.ndarray:
+    return 2 * a[::-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype", "wanted"),
+    [
+        pytest.param(COUNTED, "i4", total, id="integers"),
+        pytest.param(COMPLEX, "f4", total, id="complex", marks=pytest.mark.slow),
+        pytest.param(COPIED, "f4", twice_reversed, id="copies"),
+    ],
+)
+def test_what_stands_between_nests_joins_their_kernel(
+    text: str, dtype: str, wanted: Callable[[np.ndarray], np.ndarray]
+):
+    f = gcg.compile(text, target="cpu")
+    a, b = np.arange(1, 9).astype(dtype), np.zeros(8, dtype)
+    f.f(a, b)
+    assert np.array_equal(b, wanted(a))
+    assert f.source("f").count("rt.launch") == 1
+    assert "rt.alloc" not in f.source("f")
+
+
+def test_large_copies_are_the_hosts():
+    f = gcg.compile(COPIED.replace("8xf32", "8192xf32"), target="cpu")
+    assert f.source("f").count("rt.copy") == 1
+
+
+def test_scalars_that_several_kernels_need_are_computed_once():
+    text = """func.func private @g(memref<8xf32>)
+    func.func @f(%A: memref<8xf32>, %x: f32, %y: f32) {
+      %s = arith.addf %x, %y : f32
+      %p = arith.mulf %x, %y : f32
+      affine.for %i = 0 to 8 {
+        affine.store %s, %A[%i] : memref<8xf32>
+      }
+      func.call @g(%A) : (memref<8xf32>) -> ()
+      affine.for %i = 0 to 8 {
+        %a = affine.load %A[%i] : memref<8xf32>
+        %b = arith.addf %a, %s : f32
+        %c = arith.mulf %b, %p : f32
+        affine.store %c, %A[%i] : memref<8xf32>
+      }
+      return
+    }"""
+
+    def g(a: Any) -> None:
+        a[:] = np.asarray(a) + 1
+
+    f = gcg.compile(text, target="cpu", externals={"g": g})
+    a = np.zeros(8, "f4")
+    f.f(a, np.float32(2), np.float32(3))
+    assert np.array_equal(a, np.full(8, 66, "f4"))
+    host = f.source("f").split("\ndef ")[0]
+    assert host.count(" + ") == 1
+    assert " * " not in host

@@ -21,7 +21,7 @@ changed.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import field, replace
 from itertools import count
 from math import prod
 from typing import ClassVar
@@ -175,7 +175,8 @@ class Block:
     """Nests counted by ``numbers``, improved or as ``asked``.
 
     ``shared``: buffers that several nests use.  ``left_alone`` tells which nests stay.
-    ``keeps``: alternatives are added to ``found``.
+    ``keeps``: alternatives are added to ``found``.  ``known``: analyses of nests, each
+    among the same operations.
     """
 
     threads: int
@@ -186,6 +187,14 @@ class Block:
     numbers: Iterator[int]
     keeps: bool
     found: list[PlanSpace]
+    known: dict[Operation, NestAnalysis] = field(
+        default_factory=dict[Operation, NestAnalysis]
+    )
+
+    def analysed(self, op: Operation, before: Sequence[Operation]) -> NestAnalysis:
+        if op not in self.known:
+            self.known[op] = analyse([op], before, self.surroundings)
+        return self.known[op]
 
     def improved(self, operations: Sequence[Operation]) -> list[Operation]:
         """The block with each nest in its best order, and neighbours fused."""
@@ -228,7 +237,7 @@ class Block:
         self, op: Operation, before: Sequence[Operation], order: Order
     ) -> Operation:
         nest = sunk(op)
-        chain, analysis = chain_of(nest), analyse([nest], before, self.surroundings)
+        chain, analysis = chain_of(nest), self.analysed(nest, before)
         shown = ", ".join(str(position + 1) for position in order)
         refusal = None
         if self.left_alone(op, analysis):
@@ -254,7 +263,7 @@ class Block:
         chain = chain_of(nest)
         if not 2 <= len(chain) <= MAX_DEPTH:
             return
-        analysis = analyse([nest], before, self.surroundings)
+        analysis = self.analysed(nest, before)
         if self.left_alone(op, analysis):
             return
         default = None
@@ -268,14 +277,14 @@ class Block:
         """A nest along columns distributed into parts along rows; else nothing."""
         if not any(o.name == FOR and o.results for o in op.walk()):
             return []
-        analysis = analyse([op], before, self.surroundings)
+        analysis = self.analysed(op, before)
         if self.left_alone(op, analysis) or not runs_along_columns(op, analysis):
             return []
         found = expanded(op, self.shared)
         if found is None:
             return []
         before = (*before, *found.allocations)
-        parts = distribute(found.nest, analyse([found.nest], before, self.surroundings))
+        parts = distribute(found.nest, self.analysed(found.nest, before))
         better = [self._reordered(part, before) for part in parts]
         if not any(better):
             return []
@@ -284,7 +293,7 @@ class Block:
 
     def _nest(self, op: Operation, before: Sequence[Operation]) -> list[Operation]:
         """The nest in a better order, distributed, or unchanged."""
-        analysis = analyse([op], before, self.surroundings)
+        analysis = self.analysed(op, before)
         if self.left_alone(op, analysis):
             return [op]
         parts = distribute(op, analysis)
@@ -323,7 +332,7 @@ class Block:
         chain = chain_of(nest)
         if not 2 <= len(chain) <= MAX_DEPTH:
             return None
-        analysis = analyse([nest], before, self.surroundings)
+        analysis = self.analysed(nest, before)
         order = best_order(analysis, chain)
         return None if order is None else self._in_order(analysis, chain, order)
 

@@ -1,8 +1,9 @@
 """CPU outlining: split a function into host operations and CPU kernels.
 
-Consecutive nests become one kernel, with the scalar operations between and before them;
-allocations move before it, deallocations after it, and small buffers that only it uses
-into it.  A scalar that a kernel computes leaves through a buffer of one element.
+Consecutive nests become one kernel, with the scalar operations between and before them,
+and the scalars and views that only it uses; allocations move before it, deallocations
+after it, and small buffers that only it uses into it.  A scalar that a kernel computes
+leaves through a buffer of one element.
 A loop that allocates, whatever the size, or asserts is part of a kernel as well: the
 kernel reports an allocation or an assertion that fails, and returns.
 Python owns and frees the host's buffers.  A kernel frees all that it allocates: no loop
@@ -18,10 +19,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import field
-from math import prod
 
 from gpucodegen.dialects import memref
-from gpucodegen.dialects.arith import bit_width
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Function
 from gpucodegen.dialects.gcg import alias_groups, with_groups
@@ -54,8 +53,11 @@ from gpucodegen.passes.framework.functions import (
 from gpucodegen.passes.outlining.gpu_launch import VIEWS, isolate
 from gpucodegen.passes.outlining.kernel_operations import (
     LOADS,
+    SCALAR_DIALECTS,
     is_repeatable,
+    is_scalar_computation,
     is_step,
+    known_bytes,
     made_into_vectors,
     needs_kernel,
     steps_before,
@@ -65,8 +67,9 @@ from gpucodegen.records import dataclass
 
 _CALLS = CALLS | {"gcg.refuse", "gpu.launch", "gpu.launch_func"}
 HOST_ONLY = _CALLS | {"memref.dealloc"}
-BEFORE = frozenset({"memref.alloc", "memref.alloca", "memref.dim"}) | VIEWS
-PURE_DIALECTS = frozenset({"arith", "math"})
+BEFORE = frozenset(
+    {"memref.alloc", "memref.alloca", "memref.dim", "memref.get_global", *VIEWS}
+)
 PURE = frozenset({"affine.apply", "affine.min", "affine.max"})
 
 
@@ -150,11 +153,24 @@ class CpuOutliner:
         group, after = (*group, *ending), after[len(ending) :]
         inside = {id(op) for root in group for op in root.walk()}
         inside |= {id(op) for op in after if op.name == "memref.dealloc"}
+        values = self._only_for(inside, host)
         own = first_to_fit(op for op in host if set() < self._used(op) <= inside)
         made = {op.result for op in own}
-        host[:] = [op for op in host if op not in own]
-        host += self._call(group, [op.with_(name="memref.alloca") for op in own])
+        host[:] = [op for op in host if op not in own and op not in values]
+        local = [op.with_(name="memref.alloca") for op in own]
+        host += self._call(group, [*local, *values])
         host += [op for op in after if made.isdisjoint(op.operands)]
+
+    def _only_for(self, inside: set[int], host: Sequence[Operation]) -> list[Operation]:
+        """Views and scalars of the host that only a kernel needs; it learns of them."""
+        taken: list[Operation] = []
+        for op in reversed(host):
+            computes = is_scalar_computation(op) and op.name != "arith.constant"
+            is_moved = computes or (op.name in VIEWS and not needs_host(op))
+            if is_moved and set() < self._used(op) <= inside:
+                taken.append(op)
+                inside.add(id(op))
+        return taken[::-1]
 
     def _used(self, op: Operation) -> set[int]:
         results = op.results
@@ -302,12 +318,7 @@ def first_to_fit(operations: Iterable[Operation]) -> list[Operation]:
 
 def allocated_bytes(op: Operation) -> int:
     """Bytes of a static row-major allocation; else zero."""
-    if op.name not in ALLOCATIONS:
-        return 0
-    ty = op.result.type
-    if not isinstance(ty, MemRefType) or ty.layout is not None or None in ty.shape:
-        return 0
-    return prod(n or 0 for n in ty.shape) * -(-(bit_width(ty.element) or 64) // 8)
+    return known_bytes(op.result.type) if op.name in ALLOCATIONS else 0
 
 
 def has_dynamic_allocation(op: Operation) -> bool:
@@ -317,7 +328,7 @@ def has_dynamic_allocation(op: Operation) -> bool:
 
 def _may_move_before(op: Operation, made: Collection[Value]) -> bool:
     """Whether an operation is independent of some values and touches no memory."""
-    is_known = op.name in BEFORE | PURE or op.dialect in PURE_DIALECTS
+    is_known = op.name in BEFORE | PURE or op.dialect in SCALAR_DIALECTS
     is_pure = is_known or is_repeatable(op)
     return is_pure and not any(value in made for value in op.operands)
 

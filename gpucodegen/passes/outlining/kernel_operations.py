@@ -1,8 +1,8 @@
 """Operations between nests that kernels execute instead of the host.
 
-A scalar load, store or floating-point operation on a kernel's results costs as much in
-the host program as a short row, so an adjacent kernel runs it, as it does starts and
-waits of DMA copies (those of one tag are proven together).
+A scalar load, store or computation on a kernel's results costs as much in the host
+program as a short row, so an adjacent kernel runs it, as it does small copies, and
+starts and waits of DMA copies (those of one tag are proven together).
 
 Vectors exist in kernels only.  Every kernel that uses a vector repeats the pure
 operations that compute it; an operation that touches memory, computes a number for the
@@ -12,6 +12,7 @@ host, or depends on one of these, joins one kernel.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from math import prod
 
 from gpucodegen.dialects import math
 from gpucodegen.dialects.arith import bit_width
@@ -20,6 +21,7 @@ from gpucodegen.dialects.framework.registry import lookup
 from gpucodegen.dialects.shared.dma import TRANSFERS
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import (
+    ComplexType,
     FloatType,
     IndexType,
     IntegerType,
@@ -112,7 +114,11 @@ def made_into_vectors(function: Operation) -> set[Value]:
 
 LOADS = frozenset({"affine.load", "memref.load"})
 STORES = frozenset({"affine.store", "memref.store"})
-EFFECTS = STORES | TRANSFERS
+EFFECTS = STORES | TRANSFERS | {"memref.copy"}
+SMALL_COPY = 1 << 14
+"""Most bytes of a copy that a kernel makes: the host makes larger ones in parallel."""
+SCALARS = (FloatType, IntegerType, IndexType, ComplexType)
+SCALAR_DIALECTS = frozenset({"arith", "complex", "math"})
 
 
 def is_step(op: Operation, made: Collection[Value] = ()) -> bool:
@@ -126,16 +132,29 @@ def is_step(op: Operation, made: Collection[Value] = ()) -> bool:
     """
     if op.name in TRANSFERS:
         return True
+    if op.name == "memref.copy":
+        return all(0 < known_bytes(v.type) <= SMALL_COPY for v in op.operands)
     if op.name in LOADS | STORES:
         buffer = op.operands[op.name in STORES].type
         return isinstance(buffer, MemRefType) and _is_number(element_type(buffer))
-    computes = has_no_effect(op) and op.dialect in {"arith", "math"}
     return (
-        computes
-        and all(isinstance(v.type, FloatType) for v in (*op.operands, *op.results))
-        and all(_is_number(v.type) for v in op.results)
+        is_scalar_computation(op)
+        and all(isinstance(v.type, SCALARS) for v in op.operands)
         and any(v in made for v in op.operands)
     )
+
+
+def known_bytes(ty: Type) -> int:
+    """Bytes of a row-major buffer of known extents; else zero."""
+    if not isinstance(ty, MemRefType) or ty.layout is not None or None in ty.shape:
+        return 0
+    return prod(n or 0 for n in ty.shape) * -(-(bit_width(ty.element) or 64) // 8)
+
+
+def is_scalar_computation(op: Operation) -> bool:
+    """Whether an operation only computes scalars from its operands."""
+    has_scalars = all(isinstance(v.type, SCALARS) for v in op.results)
+    return op.dialect in SCALAR_DIALECTS and has_scalars and has_no_effect(op)
 
 
 def _is_number(ty: Type) -> bool:
