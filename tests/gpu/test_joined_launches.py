@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -98,3 +100,37 @@ def test_only_independent_products_share_a_launch(first: int, launches: int):
     right[:, first : 192 + first : 2] = a.astype("f8") @ c
     assert np.allclose(out, right, atol=1e-3)
     assert program.source("f").count("launch(") == launches
+
+
+@pytest.mark.slow
+def test_nine_phases_share_a_launch():
+    rng = np.random.default_rng(9)
+    x, w = (rng.standard_normal(s).astype("f4") for s in ((2, 8, 40), (8, 8, 9)))
+    found = gk.conv_transpose1d(x, w, strides=9, layout="NCW", target="sim")
+    right = transposed(x.astype("f8"), w.astype("f8"), 9)
+    assert np.allclose(found, right, atol=1e-4)
+
+
+RAGGED = """
+func.func @f(%a: memref<70x33xf32>, %b: memref<33x51xf32>, %c: memref<70x51xf32>) {
+  %one = arith.constant 1.0 : f32
+  linalg.fill ins(%one : f32) outs(%c : memref<70x51xf32>)
+  linalg.matmul ins(%a, %b : memref<70x33xf32>, memref<33x51xf32>)
+    outs(%c : memref<70x51xf32>)
+  return
+}
+"""
+
+
+@pytest.mark.slow
+def test_each_column_of_a_ragged_tile_is_tested_once():
+    """Sums that start from one value are not tested; rows share tests of columns."""
+    rng = np.random.default_rng(3)
+    a, b = (rng.standard_normal(s).astype("f4") for s in ((70, 33), (33, 51)))
+    c = np.zeros((70, 51), "f4")
+    program = gcg.compile(RAGGED, target="sim")
+    program.f(a, b, c)
+    assert np.allclose(c, a.astype("f8") @ b + 1, atol=1e-3)
+    tests = re.findall(r"^ *if (j.*):$", program.source("f"), re.MULTILINE)
+    assert tests
+    assert len(tests) == len(set(tests)) + 1, "one as vectors and one as elements"

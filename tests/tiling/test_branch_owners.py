@@ -57,6 +57,17 @@ def test_phases_are_apart(name: str):
     assert proven(kernel(*PHASES[name])).is_complete
 
 
+@pytest.mark.cases("distance, is_free", [(1, True), (2, True), (3, False), (12, False)])
+def test_a_thread_owns_neighbours_of_its_place(distance: int, is_free: bool):
+    """Both indices have the same quotients and remainders, but other constants."""
+    row, column = "floor((8*b + t)/5)", "3*((8*b + t) mod 5)"
+    both = write("a", row, column), write("a", row, f"{column} + {distance}")
+    loops = (GRID[1], GRID[2])
+    body = nest(loops, (Statement("s", both),))
+    scop = Scop(arrays=(Array("a", (200, 200)),), body=body)
+    assert proven(scop).is_complete == is_free
+
+
 MEETING = {
     "one phase": (("2*(8*b + t)",), ("2*(8*b + t)",)),
     "next phase": (("2*(8*b + t)",), ("2*(8*b + t) + 2",)),

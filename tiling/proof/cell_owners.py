@@ -40,9 +40,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import combinations, product
 from math import gcd, lcm, prod
+from types import CodeType
 from typing import TypeAlias
 
 import numpy as np
@@ -284,21 +286,43 @@ def _joined(
                     times = lcm(inner, outer)
                     if inner > 0 and outer > 0:
                         by = number * times // outer, times // inner
-                        made = [_join(each, (q, d), by) for each in sums]
-                        return _joined(made, moved_by)
+                        join = _Join((q, d), by)
+                        return _joined(list(map(join.of, sums)), moved_by)
     return sums
 
 
-def _join(
-    sums: tuple[Sum, ...], which: tuple[int, int], by: tuple[int, int]
-) -> tuple[Sum, ...]:
-    """The sum of multiples of two indices in the place of the second one."""
-    (q, r), (outer, inner) = which, by
-    joined = Sum(0, {}, {}).plus(sums[r], inner).plus(sums[q], outer)
-    joined = joined.without_remainders()
-    if not joined.fits:
-        raise UndecidedError("large indices")
-    return tuple(joined if d == r else one for d, one in enumerate(sums) if d != q)
+@dataclass(frozen=True, slots=True)
+class _Join:
+    """Replaces two of some indices by the sum of their multiples.
+
+    ``which``: their dimensions, in the second of which the sum is; ``by``: the factors.
+    ``known``: sums by the factors of both indices.  Accesses of one thread often differ
+    by constants alone, which no remainder of a whole sum depends on.
+    """
+
+    which: tuple[int, int]
+    by: tuple[int, int]
+    known: dict[tuple[frozenset[tuple[str, int]], ...], Sum] = field(
+        default_factory=dict[tuple[frozenset[tuple[str, int]], ...], Sum]
+    )
+
+    def of(self, sums: tuple[Sum, ...]) -> tuple[Sum, ...]:
+        q, r = self.which
+        joined = self._joined(sums[q], sums[r])
+        if not joined.fits:
+            raise UndecidedError("large indices")
+        return tuple(joined if d == r else one for d, one in enumerate(sums) if d != q)
+
+    def _joined(self, first: Sum, second: Sum) -> Sum:
+        outer, inner = self.by
+        key = frozenset(first.factors.items()), frozenset(second.factors.items())
+        if key not in self.known:
+            terms = [replace(one, constant=0) for one in (first, second)]
+            whole = Sum(0, {}, {}).plus(terms[1], inner).plus(terms[0], outer)
+            self.known[key] = whole.without_remainders()
+        found = self.known[key]
+        more = outer * first.constant + inner * second.constant
+        return replace(found, constant=found.constant + more)
 
 
 def _sums(use: Use) -> tuple[Sum, ...]:
@@ -417,6 +441,13 @@ def _offsets(
     return np.array(found, np.int64).reshape(len(found), threads.size), threads
 
 
+@lru_cache(maxsize=8192)
+def _code(text: str) -> CodeType:
+    """The code of an atom of an access, as `compiled` gives it."""
+    return compile(text, "isl", "eval")
+
+
+@lru_cache(maxsize=8192)
 def _variables(constraint: str) -> frozenset[str]:
     return formula(constraint, is_constraint=True).variables
 
@@ -427,7 +458,7 @@ def _total(one: Sum, values: Environment, shape: tuple[int, ...]) -> Integers:
         atom = one.atoms[text]
         if not names(atom) <= values.keys():
             raise UndecidedError(f"a variable of {text}")
-        total += factor * evaluated(compiled(atom), values)
+        total += factor * evaluated(_code(text), values)
     return total
 
 

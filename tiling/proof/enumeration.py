@@ -191,7 +191,7 @@ def _check_blocks(
 
     Blocks for which all control has the same values execute the same program.
     ``tilings``: of those arrays that all blocks share.  ``proven``: the statements on
-    mbarriers, which order nothing here.
+    mbarriers, which order nothing here.  Each branch is as much work as a kernel alone.
     """
     written = {use.access.array for use in kernel.uses if use.access.writes}
     if not all(_is_covered(n, arrays, written, proven) for n in walk(kernel.body)):
@@ -199,6 +199,7 @@ def _check_blocks(
     memories = frozenset({"shared", "global"} if tilings else {"shared"})
     everyone, budget = np.ones(kernel.count, bool), Budget()
     for case in cases:
+        budget = Budget() if case.branch else budget
         program = Program(kernel, arrays, memories, tilings, case)
         nodes = case.program(kernel.body, kernel.parameters)
         body = program.steps(nodes, frozenset(), everyone)

@@ -124,11 +124,6 @@ class Pointwise:
         accessed = (place for _, place in self.steps if place)
         return (*accessed, *self.stored, *((self.sums,) if self.sums else ()))
 
-    @property
-    def reads(self) -> bool:
-        """Whether the operations load from memory."""
-        return any(place is not None and op.results for op, place in self.steps)
-
     def moved(self, to: Callable[[Operand], Operand]) -> Pointwise:
         """The same operations at other places."""
         steps = ((op, place and to(place)) for op, place in self.steps)

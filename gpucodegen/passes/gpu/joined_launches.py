@@ -34,7 +34,7 @@ from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import GRID
 from gpucodegen.tiling.machine.gpu.product_tiles import SharedTiles, WarpTiles
 
-MOST = 4
+MOST = 16
 """Kernels of a launch, which are proven and compiled together."""
 
 

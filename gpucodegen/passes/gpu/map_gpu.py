@@ -115,7 +115,7 @@ from gpucodegen.tiling.machine.gpu.product_tiles import (
 )
 from gpucodegen.tiling.machine.gpu.thread_groups import ThreadGroup
 from gpucodegen.tiling.machine.plan_space import Choice, KernelMenus, Menus
-from gpucodegen.tiling.proof.enumeration import have_owners
+from gpucodegen.tiling.proof.enumeration import have_owners, proven
 
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.knobs import Knob
@@ -373,16 +373,22 @@ class GpuMapper:
         """Launch a kernel in place of the last one, if it is certainly proven later.
 
         It is if ``added`` is: the part that was not launched before, or the kernel.
+        Shared memory counts only for more than a few parts: isl proves these.
         """
         last, before = self.kernels.pop(), self.joinable
         self.launch(added)
-        if not self._have_owners(self.kernels.pop()):
+        is_few = len(parts.bodies) <= FEW
+        if not (self._have_owners if is_few else self._is_proven)(self.kernels.pop()):
             self.kernels.append(last)
             self.joinable = before
             return None
         host = self.launch(kernel)
         self.joinable = parts
         return host
+
+    def _is_proven(self, kernel: Operation) -> bool:
+        """Whether enumeration decides that it has no race, within its limits."""
+        return proven(lift_function(kernel, self.surroundings).scop).is_complete
 
     def _have_owners(self, kernel: Operation) -> bool:
         """Whether it is quickly proven that no two threads use one cell of an array.
@@ -423,6 +429,8 @@ def _holds_launch(op: Operation) -> bool:
     return any(inner.name == "gpu.launch" for inner in op.walk())
 
 
+FEW = 4
+"""Kernels of a launch that isl proves together where enumeration does not."""
 LAUNCH_WORK = 256
 """Operations of one thread that take about as long as a launch (`estimate.START`).
 

@@ -40,16 +40,31 @@ LAUNCHES = 4096
 _GOLDEN = 0.6180339887498949
 
 
-def sample(blocks: int, count: int) -> list[int]:
-    """``count`` numbers below ``blocks``, evenly spread: all if there are no more.
+def sample(grid: Triple, count: int) -> list[int]:
+    """Numbers of about ``count`` blocks, evenly spread: of all if there are no more.
 
-    >>> sample(1000, 3), sample(3, 8)
-    ([500, 118, 736], [0, 1, 2])
+    Blocks of each x are as many if these are few: there may be a kernel for each.
+
+    >>> sample((1000, 1, 1), 3), sample((3, 1, 1), 8), sample((2, 100, 1), 5)
+    ([500, 118, 736], [0, 1, 2], [100, 147, 22, 71])
     """
+    columns, blocks = grid[0], grid[0] * grid[1] * grid[2]
     if blocks <= count:
         return list(range(blocks))
-    spread = (int((0.5 + n * _GOLDEN) % 1 * blocks) for n in range(4 * count))
+    if columns > count:
+        columns = 1
+    rows, each = blocks // columns, count // columns
+    spread = (
+        _spread(x * each + n, rows) * columns + x
+        for n in range(each if columns > 1 else 4 * each)
+        for x in range(columns)
+    )
     return list(dict.fromkeys(spread))[:count]
+
+
+def _spread(number: int, places: int) -> int:
+    """One of some places; those of consecutive numbers are far apart."""
+    return int((0.5 + number * _GOLDEN) % 1 * places)
 
 
 def work(counters: Counters) -> int:
@@ -168,7 +183,7 @@ class MeasuredModule:
         Blocks that wait for each other run together.
         """
         blocks = grid[0] * grid[1] * grid[2]
-        chosen = sample(blocks, self.device.most)
+        chosen = sample(grid, self.device.most)
         together = max(BLOCKS, blocks if cooperative else 1)
 
         sliced = len(chosen) < blocks and not cooperative

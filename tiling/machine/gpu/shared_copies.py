@@ -139,11 +139,18 @@ class TileCopy:
         """Chunks side by side along the positions."""
         return self.size if self.along_depth else self.size // self.width
 
-    def place(self, chunk: Number) -> tuple[Number, Number]:
-        """The first term and position of a chunk."""
+    def place(self, chunk: Number, *, is_first: bool = False) -> tuple[Number, Number]:
+        """The first term and position of a chunk; ``is_first``: one of each thread's.
+
+        >>> tile_copy(128, 16, 32, False, 4, 4).place(5, is_first=True)
+        (0, 20)
+        """
         low, rest = chunk % self.lanes, chunk // self.lanes
-        position, high = rest % self.positions, rest // self.positions
-        term = high * self.lanes + low
+        if is_first and self.threads <= self.positions * self.lanes:
+            term, position = low, rest
+        else:
+            position, high = rest % self.positions, rest // self.positions
+            term = high * self.lanes + low
         if self.along_depth and self.ways > 1:
             apart, inner = OCTET // self.ways, position % OCTET
             first = position // OCTET * OCTET

@@ -19,6 +19,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
 
+from gpucodegen.ir.affine import Binary, linear_form
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import F32
 from gpucodegen.passes.contraction.collapse import (
@@ -91,6 +92,25 @@ def unflatten(index: Index, axes: Sequence[Axis]) -> Positions:
         positions[axis.iv] = position
         inner *= axis.extent
     return positions
+
+
+def bound(
+    b: Builder, positions: Positions, known: dict[Index, Index] | None = None
+) -> Positions:
+    """The positions, with those that divide as results of operations.
+
+    Expressions over these are short where many accesses share a position.  ``known``:
+    results of operations that exist; others are added.
+    """
+    known = {} if known is None else known
+    for at in positions.values():
+        if at not in known and _divides(at):
+            known[at] = Index.of(b.index(at, "at"))
+    return {iv: known.get(at, at) for iv, at in positions.items()}
+
+
+def _divides(index: Index) -> bool:
+    return any(isinstance(term, Binary) for term in linear_form(index.expr)[0])
 
 
 Merge = Callable[[Axis, Axis, Axis], bool]

@@ -9,7 +9,7 @@ axes for each K tile, `SharedLayout` the place of elements in shared memory.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import gcd
 from typing import Protocol
 
@@ -24,7 +24,12 @@ from gpucodegen.ir.types import (
     element_type,
 )
 from gpucodegen.passes.contraction.epilogue_fusion import fits
-from gpucodegen.passes.contraction.gpu.axes import Positions, extent, unflatten
+from gpucodegen.passes.contraction.gpu.axes import (
+    Positions,
+    bound,
+    extent,
+    unflatten,
+)
 from gpucodegen.passes.contraction.operands import Operand
 from gpucodegen.passes.contraction.recognize import Tile, computed
 from gpucodegen.passes.framework.builder import Builder
@@ -176,16 +181,18 @@ class Chunk:
     """Elements of a tile that one thread reads at once.
 
     ``term`` and ``position`` are those of the tile, ``exists`` >= 0 where the tile has
-    the chunk at all; ``outer``: position in the whole operand.
+    the chunk at all; ``at``: the positions in the whole operand besides the terms.
     """
 
     term: Index
     position: Index
-    outer: Index
+    at: Positions
     exists: Index
 
 
 Chunks = Sequence[Chunk]
+TermPositions = Callable[[Index], Positions]
+"""The positions of the reduction axes at a term of one K tile."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,39 +222,43 @@ class Staging:
 
     def chunks(self, b: Builder, thread: Index) -> list[Chunk]:
         """The chunks of a thread, with the parts that do not depend on the K tile."""
-        first = self._chunk(b, thread)
-        return [
-            first,
-            *(self._next(b, thread, first, n) for n in range(1, self.copy.per_thread)),
-        ]
-
-    def _next(self, b: Builder, thread: Index, first: Chunk, number: int) -> Chunk:
-        """Another chunk of a thread, by its distance from the first one if possible."""
-        copy = self.copy
-        moved = copy.moved(number) if copy.chunks % copy.threads == 0 else None
-        if moved is None:
-            return self._chunk(b, thread + number * copy.threads)
-        return self._further(b, first, moved)
+        copy, first = self.copy, self._chunk(b, thread, is_first=True)
+        made, known = [first], {first.position: first.at}
+        for number in range(1, copy.per_thread):
+            moved = copy.moved(number) if copy.chunks % copy.threads == 0 else None
+            if moved is None:
+                made.append(self._chunk(b, thread + number * copy.threads))
+                continue
+            position = first.position + moved[1]
+            if position not in known:
+                known[position] = self._at(b, position)
+            made.append(Chunk(first.term + moved[0], position, known[position], ZERO))
+        return made
 
     def _further(
         self, b: Builder, first: Chunk, moved: tuple[Index | int, Index | int]
     ) -> Chunk:
         """The chunk that many terms and positions further on, which exists."""
         term, position = first.term + moved[0], first.position + moved[1]
-        same = isinstance(moved[1], int) and not moved[1]
-        outer = first.outer if same else self._inside(b, self.first + position)
-        return Chunk(term, position, outer, ZERO)
+        return Chunk(term, position, self._at(b, position), ZERO)
 
-    def _chunk(self, b: Builder, number: Index) -> Chunk:
+    def _chunk(self, b: Builder, number: Index, *, is_first: bool = False) -> Chunk:
         copy = self.copy
         exists = Index.of(copy.chunks - 1) - number
         if copy.chunks % copy.threads == 0:
             exists = ZERO
         else:
             number = Index.of(b.smallest([number, Index.of(copy.chunks - 1)], "chunk"))
-        places = zip(copy.place(number), ("k", "p"), strict=True)
-        term, position = (Index.of(b.index(at, hint)) for at, hint in places)
-        return Chunk(term, position, self._inside(b, self.first + position), exists)
+        places = zip(copy.place(number, is_first=is_first), ("k", "p"), strict=True)
+        term, position = (
+            at if at.constant is not None else Index.of(b.index(at, hint))
+            for at, hint in places
+        )
+        return Chunk(term, position, self._at(b, position), exists)
+
+    def _at(self, b: Builder, position: Index) -> Positions:
+        """Positions of the axes at a position of the tile."""
+        return bound(b, unflatten(self._inside(b, self.first + position), self.axes))
 
     def _inside(self, b: Builder, position: Index) -> Index:
         """The position clamped to the operand."""
@@ -264,10 +275,13 @@ class Staging:
 
         ``ragged``: its padding terms are zeros.
         """
-        return [self._fetched(b, chunk, block, ragged) for chunk in chunks]
+        terms = self._terms(b, block)
+        return [self._fetched(b, chunk, block, terms, ragged) for chunk in chunks]
 
-    def _fetched(self, b: Builder, chunk: Chunk, block: Index, ragged: bool) -> Value:
-        at = self._positions(block, chunk)
+    def _fetched(
+        self, b: Builder, chunk: Chunk, block: Index, terms: TermPositions, ragged: bool
+    ) -> Value:
+        at = self._positions(terms, chunk)
         if not ragged:
             return self._loaded(b, at)
         return b.choose(
@@ -276,13 +290,21 @@ class Staging:
             lambda i: i.constant(0, self._chunk_type),
         )
 
-    def _positions(self, block: Index, chunk: Chunk) -> Positions:
+    def _terms(self, b: Builder, block: Index) -> TermPositions:
+        """The positions of terms of a K tile; several chunks are of one term."""
+        known, divisions = dict[Index, Positions](), dict[Index, Index]()
+
+        def at(term: Index) -> Positions:
+            if term not in known:
+                found = self.walk.at(block, term)
+                known[term] = found if self.apart else bound(b, found, divisions)
+            return known[term]
+
+        return at
+
+    def _positions(self, terms: TermPositions, chunk: Chunk) -> Positions:
         """Positions of the axes at the first element of a chunk."""
-        return (
-            self.batch
-            | self.walk.at(block, chunk.term)
-            | unflatten(chunk.outer, self.axes)
-        )
+        return self.batch | terms(chunk.term) | chunk.at
 
     @property
     def _chunk_type(self) -> Type:
@@ -318,8 +340,10 @@ class Staging:
     def _start(
         self, b: Builder, chunks: Chunks, block: Index, tile: Value, stage: Index
     ) -> None:
+        terms = self._terms(b, block)
+        stage = Index.of(b.index(stage, "stage")) if stage.constant is None else stage
         for chunk in chunks:
-            at = self._positions(block, chunk)
+            at = self._positions(terms, chunk)
             source = self.operand.memref, self.operand.at(at)
             target = tile, [stage, *self.copy.cell(chunk.term, chunk.position)]
             b.guard(

@@ -25,6 +25,7 @@ from gpucodegen.passes.contraction.gpu.axes import (
     Groups,
     Place,
     Positions,
+    bound,
     extent,
     unflatten,
 )
@@ -153,10 +154,18 @@ Write = Callable[[Builder, int, Value], None]
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Contiguous elements of C, from a flattened row and column on."""
+    """Contiguous elements of C, from a flattened row and column on.
+
+    ``known``: positions of the axes by offset, where some pieces share their parts.
+    """
 
     row: Index
     column: Index
+    known: tuple[Positions, ...] = ()
+
+
+Limits = tuple[list[Index], list[list[Index]]]
+"""Expressions >= 0 where a whole piece, and where each of its elements exists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +191,22 @@ class Cells:
     def _cell(self, piece: Piece, offset: int) -> Tile:
         return Tile(self._at(piece, offset), {})
 
+    def known_rows(self, b: Builder, row: Index) -> Positions:
+        """Positions of the axes of rows, whose divisions are operations."""
+        return bound(b, unflatten(row, self.groups.rows))
+
+    def known_columns(self, b: Builder, column: Index) -> list[Positions]:
+        """Positions of the axes of columns at each offset of a piece."""
+        axes = self.groups.columns
+        if not self._side_by_side:
+            offsets = range(self.width)
+            return [bound(b, unflatten(column + n, axes)) for n in offsets]
+        first, inner = bound(b, unflatten(column, axes)), axes[-1].iv
+        return [first | {inner: first[inner] + n} for n in range(self.width)]
+
     def _at(self, piece: Piece, offset: int = 0) -> Positions:
+        if piece.known:
+            return self.place.batch | piece.known[offset]
         groups = self.groups
         column = piece.column + offset
         rows = unflatten(piece.row, groups.rows)
@@ -194,14 +218,20 @@ class Cells:
         *outer, inner = self.groups.columns
         return not outer or inner.extent % self.width == 0
 
+    def common_start(self, b: Builder) -> Value | None:
+        """The initial sums of any piece if all cells start from one value."""
+        if not is_filled(self.contraction):
+            return None
+        first = Piece(self.place.row, self.place.column)
+        return self._begun(b, self._cells(first))
+
     def loaded(self, b: Builder, piece: Piece) -> Value:
         """The initial values of a piece's sums.
 
-        Sums of cells that do not exist are not stored, so values that need no memory
-        are those of all cells.
+        Sums of cells that do not exist are not stored, so one value of all sums needs
+        no guard.
         """
         whole, single = self._limits(piece)
-        start = self.contraction.start
 
         def together(i: Builder) -> Value:
             return self._begun(i, self._cells(piece))
@@ -222,7 +252,7 @@ class Cells:
             (made,) = i.add("vector.from_elements", elements, [self.piece_type])
             return made
 
-        if start is not None and not start.reads:
+        if is_filled(self.contraction):
             return together(b)
         if not self._side_by_side:
             return apart(b)
@@ -240,7 +270,27 @@ class Cells:
 
         ``write``: the destination of the epilogue's value, if not the result.
         """
-        whole, single = self._limits(piece)
+        self.stored_rows(b, [(piece, row)], start, write)
+
+    def stored_rows(
+        self,
+        b: Builder,
+        pieces: Sequence[tuple[Piece, Value]],
+        start: Value | None = None,
+        write: Write | None = None,
+    ) -> None:
+        """Write pieces of several rows in the same columns, which are tested once."""
+        (first, _), *others = pieces
+        if others and self.contraction.guards:
+            for one in pieces:
+                self.stored_rows(b, [one], start, write)
+            return
+        common = self._column_limits(first) if others else self._limits(first)
+
+        def rows(i: Builder, body: Callable[[Builder, Piece, Value], None]) -> None:
+            for piece, row in pieces:
+                own = self._row_limits(piece) if others else []
+                i.guard(own, lambda n, p=piece, r=row: body(n, p, r))
 
         def end(
             i: Builder, cells: Tile, sums: Value, first: Value | None, offset: int
@@ -252,21 +302,25 @@ class Cells:
                 write(i, offset, outcome(i, self.contraction, cells, found))
 
         def together(i: Builder) -> None:
-            end(i, self._cells(piece), row, start, 0)
+            rows(i, lambda n, piece, row: end(n, self._cells(piece), row, start, 0))
+
+        def element(i: Builder, piece: Piece, row: Value, offset: int) -> None:
+            first = start and i.element(start, offset)
+            end(i, self._cell(piece, offset), i.element(row, offset), first, offset)
 
         def apart(i: Builder) -> None:
-            for offset, limits in enumerate(single):
-                cell, element = self._cell(piece, offset), i.element(row, offset)
-                first = start and i.element(start, offset)
-                given = cell, element, first, offset
-                i.guard(limits, lambda n, g=given: end(n, *g))
+            for offset, limits in enumerate(common[1]):
+                i.guard(
+                    limits,
+                    lambda n, o=offset: rows(n, lambda m, p, r: element(m, p, r, o)),
+                )
 
         if not self._side_by_side:
             apart(b)
         elif self._are_whole:
-            b.guard(whole, together)
+            b.guard(common[0], together)
         else:
-            b.guard(whole, together, apart)
+            b.guard(common[0], together, apart)
 
     @property
     def _are_whole(self) -> bool:
@@ -291,28 +345,28 @@ class Cells:
         element = element_type(self.contraction.result.memref.type)
         return in_element(b, element, sums, "arith.truncf")
 
-    def _limits(self, piece: Piece) -> tuple[list[Index], list[list[Index]]]:
-        """Expressions >= 0 where the whole piece, and where each element exists."""
-        last = [
-            None if _divides(size, tile) else size - 1
-            for size, tile in (
-                (extent(self.groups.rows), self.plan.tile_rows),
-                (extent(self.groups.columns), self.plan.tile_columns),
-            )
+    def _limits(self, piece: Piece) -> Limits:
+        rows, (_, columns) = self._row_limits(piece), self._column_limits(piece)
+        guards = self.contraction.guards
+        single = [
+            [*rows, *limits, *(replace_values(g, self._at(piece, n)) for g in guards)]
+            for n, limits in enumerate(columns)
         ]
+        return single[-1], single
 
-        def inside(offset: int) -> list[Index]:
-            places = (piece.row, piece.column + offset)
-            limits = [
-                most - place
-                for most, place in zip(last, places, strict=True)
-                if most is not None
-            ]
-            at = self._at(piece, offset)
-            guards = self.contraction.guards
-            return limits + [replace_values(guard, at) for guard in guards]
+    def _row_limits(self, piece: Piece) -> list[Index]:
+        size = extent(self.groups.rows)
+        is_whole = _divides(size, self.plan.tile_rows)
+        return [] if is_whole else [size - 1 - piece.row]
 
-        return inside(self.width - 1), [inside(n) for n in range(self.width)]
+    def _column_limits(self, piece: Piece) -> Limits:
+        size = extent(self.groups.columns)
+        is_whole = _divides(size, self.plan.tile_columns)
+        single = [
+            [] if is_whole else [size - 1 - (piece.column + n)]
+            for n in range(self.width)
+        ]
+        return single[-1], single
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,17 +381,25 @@ class ResultTile:
         place, quads = self.cells.place, self.quads
         rows = [Index.of(b.index(place.row + r, "i")) for r in quads.rows]
         columns = [Index.of(b.index(place.column + c, "j")) for c in quads.columns]
-        height = quads.lanes.rows.quad
-        return [
-            [Piece(row + n, column) for n in range(height)]
+        height, cells = quads.lanes.rows.quad, self.cells
+        down = [
+            [(row + n, cells.known_rows(b, row + n)) for n in range(height)]
             for row in rows
-            for column in columns
+        ]
+        across = [(column, cells.known_columns(b, column)) for column in columns]
+        return [
+            [Piece(row, column, tuple(y | x for x in xs)) for row, y in quad]
+            for quad in down
+            for column, xs in across
         ]
 
     def load(self, b: Builder) -> list[Value]:
+        count = len(self.quads.rows) * len(self.quads.columns)
         if self.cells.adds_last:
-            zeros = b.constant(0, self.quads.type)
-            return [zeros] * len(self.quads.rows) * len(self.quads.columns)
+            return [b.constant(0, self.quads.type)] * count
+        height, start = self.quads.lanes.rows.quad, self.cells.common_start(b)
+        if start is not None:
+            return [self._assembled(b, [start] * height)] * count
         return [
             self._assembled(b, [self.cells.loaded(b, piece) for piece in quad])
             for quad in self._pieces(b)
@@ -354,12 +416,13 @@ class ResultTile:
 
     def store(self, b: Builder, sums: Sequence[Value]) -> None:
         for total, quad in zip(sums, self._pieces(b), strict=True):
-            for n, piece in enumerate(quad):
+            rows: list[Value] = []
+            for n in range(len(quad)):
                 where = {"static_position": DenseArrayAttr(I64, (n,))}
-                (row,) = b.add(
+                rows += b.add(
                     "vector.extract", (total,), [self.cells.piece_type], where
                 )
-                self.cells.stored(b, piece, row)
+            self.cells.stored_rows(b, list(zip(quad, rows, strict=True)))
 
 
 def starts_last(contraction: Contraction) -> bool:
@@ -367,9 +430,13 @@ def starts_last(contraction: Contraction) -> bool:
 
     Before the loop, addresses of the result would occupy registers in the loop.
     """
+    return contraction.reassociable and not is_filled(contraction)
+
+
+def is_filled(contraction: Contraction) -> bool:
+    """Whether all sums start from one value: the prologue is the store of a fill."""
     start = contraction.start
-    is_filled = start is not None and len(start.steps) == 1
-    return contraction.reassociable and not is_filled
+    return start is not None and len(start.steps) == 1
 
 
 def _divides(size: Index, tile: int) -> bool:
