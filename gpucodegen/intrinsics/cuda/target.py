@@ -191,13 +191,13 @@ def unroll(function: Any) -> None:
                 _ask(function.module, tail, "llvm.loop.unroll.disable")
             elif not heads & (body - {head}):
                 _ask(function.module, tail, "llvm.loop.unroll.full")
-        work = _products(body)
-        if work < FEWEST:
+        work, is_outer = _products(body), bool(heads & (body - {head}))
+        if is_outer and max(work, _integer_products(body)) >= FEWEST:
+            _ask(function.module, tail, "llvm.loop.unroll.disable")
+        if is_outer or work < FEWEST:
             continue
         count = min(MOST, PRODUCTS // work)
-        if heads & (body - {head}):
-            _ask(function.module, tail, "llvm.loop.unroll.disable")
-        elif count > 1:
+        if count > 1:
             _ask(function.module, tail, "llvm.loop.unroll.count", I32(count))
 
 
@@ -267,6 +267,15 @@ def _products(body: set[Any]) -> int:
                 count += name.startswith(_FUSED)
             count += instruction.opname == "fmul"
     return count
+
+
+def _integer_products(body: set[Any]) -> int:
+    """Integer multiplications in a loop, but for those of addresses by constants."""
+    return sum(
+        x.opname == "mul" and not any(isinstance(o, ir.Constant) for o in x.operands)
+        for block in body
+        for x in block.instructions
+    )
 
 
 NAME = "gpucodegen-cuda"
