@@ -193,21 +193,14 @@ def _round(calls: list[Callable[[], object]]) -> Callable[[], object]:
 
 
 def estimated(device: Target, kernel: GpuKernel, size: Size) -> float | None:
-    """Seconds by the model: the sum of its lower bounds, None where it has none.
-
-    It has none of kernels that were not counted to their end.
-    """
+    """Seconds that the report expects, in the middle; None where it knows none."""
     if device.model is None:
         return None
     try:
         made = reported(kernel, size, device.architecture, device.model.name)
     except errors.Error:
         return None
-    clocks = sum(
-        max(k.limits.clocks.values()) * k.launch.launches for k in made.kernels
-    )
-    is_cut = made.stopped or any(k.execution.cut for k in made.kernels)
-    return None if is_cut else clocks / device.model.clock / 1e9
+    return None if made.time is None else sum(made.time) / 2e6
 
 
 def reported(
@@ -224,7 +217,7 @@ def reported(
 def calibration(rows: list[Measured | Lost]) -> dict[str, dict[str, float]]:
     """By kind, the median of time over estimate, and of how many rows.
 
-    Constants of the model may be set from these; 1 means that the bound is reached.
+    Constants of the model may be set from these; 1 means that the time is as expected.
     """
     found: dict[str, list[float]] = {}
     for row in rows:

@@ -46,7 +46,11 @@ PEAKS: dict[str, Callable[[GpuDevice], float]] = {
 
 @dataclass(slots=True)
 class Row:
-    """What is known of a problem; ``bound`` and ``predicted`` in microseconds."""
+    """What is known of a problem; ``bound`` and ``predicted`` in microseconds.
+
+    ``predicted`` is in the middle of the report's interval, or what a kernel takes at
+    least where the report knows none.
+    """
 
     number: int
     name: str
@@ -170,8 +174,9 @@ def sized(problem: Problem, row: Row) -> None:
         made, device, seconds = program.report()
         row.seconds += seconds
         for k in made.kernels:
-            clocks = max(k.limits.clocks.values())
-            took = clocks * k.launch.launches / device.clock / 1e3
+            least = max(k.limits.clocks.values()) / device.clock / 1e3
+            each = sum(k.limits.time) / 2 if k.limits.time is not None else least
+            took = each * k.launch.launches
             row.predicted += took
             row.launches += k.launch.launches
             threads = prod(k.launch.grid) * prod(k.launch.block)

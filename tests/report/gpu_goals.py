@@ -2,7 +2,8 @@
 
 ``GOALS`` has a bound for each figure of a row; ``PRESENT`` the figures that do not meet
 theirs yet.  Those may only get better, and leave when the goal is met.  Shares of the
-vendor's library and of a copy are estimates.
+vendor's library and of a copy are estimates.  The library is cuBLAS on products, for
+convolutions, too: an H100 took 0.7 of cuDNN's time or less for those of f32.
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ QUICK = frozenset(("relu f32", "relu f16", "copy"))
 """Rows whose report is a matter of a second."""
 
 PRESENT: Mapping[str, Bounds] = {
-    "conv nchw 3x3 64": {"narrowest": 4},
+    "conv nchw 3x3 64": {"narrowest": 4, "library": 0.79},
+    "conv nhwc 3x3 64": {"library": 0.83},
     "trsm 1024": {"blocks": 128},
 }
 """Figures that do not meet their goal yet."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from math import ceil, prod
 
@@ -22,7 +22,7 @@ from gpucodegen.records import dataclass
 from gpucodegen.report.gpu.emulated_counters import MeasuredLaunch
 from gpucodegen.report.gpu.model import Figures, KernelReport, LoopFacts
 from gpucodegen.sass.listing import ARITHMETIC
-from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP, GpuDevice
+from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP, WARPGROUP, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import Work
 
 _MATRIX = re.compile(r"mma\..*?m(\d+)n(\d+)k(\d+)")
@@ -73,6 +73,16 @@ def _waits(x: Instruction) -> bool:
 def _meets(x: Instruction) -> bool:
     """Whether it is the arrival at a grid barrier (`meet_grid`)."""
     return x.opcode == "atom" and "release" in x.modifiers
+
+
+def _is_chained(x: Instruction) -> bool:
+    """Whether it waits for what another block has done."""
+    return x.opcode in ("ld", "atom") and "acquire" in x.modifiers
+
+
+def _factor_bits(name: str) -> int:
+    """Bits of a factor of such an instruction."""
+    return next((n for kind, n in _FACTOR_BITS.items() if kind in name), 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +176,23 @@ class Counted:
         Every array is read once and written once, as far as blocks touch it; ``sizes``
         are those of the allocations by their first offset.
         """
-        return sum(
-            min(sizes[start], count * SECTOR * self.launch.scale)
-            for (_, start), count in self.counters.footprint.items()
-        )
+        return sum(self._moved(sizes).values())
+
+    def _moved(self, sizes: Mapping[int, int]) -> Mapping[tuple[str, int], float]:
+        return {
+            key: min(sizes[key[1]], count * SECTOR * self.launch.scale)
+            for key, count in self.counters.footprint.items()
+        }
+
+    def _results(self, sizes: Mapping[int, int]) -> float:
+        """The bytes of `memory` in arrays that are written, in both directions.
+
+        Tensor stores are not counted: they write what was read to be added to.
+        """
+        moved, written = self._moved(sizes), self.written()
+        if not written and any(self._executed(lambda x: "bulk_group" in x.modifiers)):
+            return 2 * sum(moved.values())
+        return sum(n for (_, start), n in moved.items() if start in written)
 
     def written(self) -> set[int]:
         """Allocations that are written."""
@@ -195,6 +218,7 @@ class Counted:
                 there = sum(machine.kinds.get(kind, 0) for kind in of_machine)
                 kinds[name] += round(trips * there) - inside[name]
         barriers = kinds["barrier"] / self.warps
+        written = self.written()
         work = Work(
             self.launch.blocks,
             self.launch.threads,
@@ -210,6 +234,11 @@ class Counted:
             waits=self._visits(_waits) / self.warps,
             barriers=barriers,
             meetings=self._visits(_meets) / counters.blocks,
+            copy_waits=self._copy_waits(),
+            results=self._results(sizes),
+            operands=sum(n for start, n in sizes.items() if start not in written),
+            staged=self._staged() * scale,
+            chained=self._visits(_is_chained) / counters.blocks,
         )
         products = {unit: n * scale for unit, n in self._products().items()}
         return replace(work, **products)
@@ -224,6 +253,42 @@ class Counted:
         )
         return sum(self.counters.warps[number] for number in found)
 
+    def _executed(
+        self, selected: Callable[[Instruction], bool]
+    ) -> Iterator[tuple[Instruction, int]]:
+        """Such instructions, with the warps that executed each."""
+        program = self.counters.program
+        for number, (first, stop) in enumerate(program.ranges):
+            for x in filter(selected, program.entry.instructions[first:stop]):
+                yield x, self.counters.warps[number]
+
+    def _copy_waits(self) -> float:
+        """Waits of a warp for ``cp.async``; N + 1 groups in flight share a latency."""
+        found = self._executed(lambda x: tuple(x.modifiers) == ("async", "wait_group"))
+        return sum(n / (int(x.operands[0]) + 1) for x, n in found) / self.warps
+
+    def _staged(self) -> float:
+        """Bytes of the operands of ``wgmma``, B once for all consumers of a block."""
+        consumers = max(1, self.launch.threads // WARPGROUP - 1)
+        total = 0.0
+        for name, count in self.counters.instructions().items():
+            found = _MATRIX.search(name)
+            if found and name.startswith("wgmma"):
+                m, n, k = map(int, found.groups())
+                bits = (m + n / consumers) * k * _factor_bits(name)
+                total += bits / 8 * count / _WARPGROUP
+        return total
+
+    @property
+    def arithmetic(self) -> str:
+        """The type of factors: of tensor cores' where there are some."""
+        counts, kinds = self.executed(), ("f64", "f32")
+        names = " ".join(filter(_MATRIX.search, self.counters.instructions()))
+        if not names:
+            return kinds[counts["double"] <= counts["fma"]]
+        found = (kind for kind in (*_FACTOR_BITS, ".f64.") if kind in f"{names}.")
+        return next(found, ".f16.").strip(".")
+
     def _products(self) -> Counter[str]:
         """Fused multiply-adds on tensor cores, by the field of `Work`.
 
@@ -236,8 +301,7 @@ class Counted:
                 unit = next(u for part, u in _MATRIX_WORK.items() if part in name)
                 together = _WARPGROUP if unit == "warpgroup" else 1
                 each = int(found[1]) * int(found[2]) * int(found[3])
-                bits = next((n for kind, n in _FACTOR_BITS.items() if kind in name), 16)
-                totals[unit] += each * count * bits // (16 * together)
+                totals[unit] += each * count * _factor_bits(name) // (16 * together)
         return totals
 
 
@@ -266,7 +330,7 @@ def figures_of(kernel: KernelReport, device: GpuDevice) -> Figures:
         _in_flight(kernel, device),
         _used(kernel, ("load", "copy")),
         _used(kernel, ("store",)),
-        None if library is None else library[0],
+        None if library is None else sum(library) / 2,
         limits.share_of_peak if is_copy else None,
     )
 

@@ -49,7 +49,8 @@ def html(
 def _function(function: FunctionReport, drawn: Sequence[Element]) -> Iterator[PagePart]:
     given = equations(function.sizes)
     title = f"{print_symbol(function.name)}{f' for {given}' if given else ''}"
-    yield PagePart(2, title)
+    total = list(text.total_lines(function))
+    yield PagePart(2, title, blocks=[_paragraphs(total)] if total else [])
     if function.tuned:
         shown = "\n".join(map(str, function.tuned))
         yield PagePart(3, "tuned", shown, tuning_pictures(function.tuned))

@@ -19,6 +19,7 @@ from gpucodegen.ptx.execution.counters import Counters, Traffic
 from gpucodegen.ptx.types import align
 from gpucodegen.records import dataclass
 from gpucodegen.report.gpu.emulated_counters import MeasuredLaunch
+from gpucodegen.report.gpu.expected_time import expected_time
 from gpucodegen.report.gpu.figures import Counted, figures_of
 from gpucodegen.report.gpu.limits import Situation, limit_facts
 from gpucodegen.report.gpu.machine_code import MachineCode
@@ -203,10 +204,10 @@ def kernel_report(
     accesses = accesses_of(launch, around)
     execution = _execution(launch, accesses)
     found = estimate(around.device, max(facts.resident_blocks, 1), work)
-    situation = Situation(
-        around.device, facts, accesses, outer, work, execution.flops, found
-    )
-    limits = limit_facts(situation)
+    expected = expected_time(around.device, facts.resident_blocks, work)
+    expected = None if execution.cut else expected
+    known = around.device, facts, accesses, outer, work, execution.flops, found
+    limits = limit_facts(Situation(*known, expected, counted.arithmetic))
     made = KernelReport(
         launch.name,
         facts,

@@ -1,7 +1,7 @@
 """The limiting unit of a kernel and its margin, in words, from estimates.
 
-Everything here is an estimate: lower bounds of clocks, and the shares of such bounds
-that kernels were measured to reach.
+Everything here is an estimate: lower bounds of clocks, and the interval of the time
+that a kernel is expected to take.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from collections.abc import Iterator
 from math import ceil
 
 from gpucodegen.records import dataclass
+from gpucodegen.report.gpu.expected_time import interval
 from gpucodegen.report.gpu.model import AccessRow, LaunchFacts, LimitFacts, LoopFacts
 from gpucodegen.report.wording import counted
 from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, WARP, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import (
-    REACHED,
     Estimate,
     Unit,
     Work,
@@ -47,6 +47,8 @@ HELP: dict[Unit, str] = {
     "loads that are issued long before their use",
 }
 """The usual remedy for each limit."""
+_PER_HALF = {"tf32": 0.5, "s8": 2.0, "u8": 2.0, "e4m3": 2.0, "e5m2": 2.0}
+"""Multiply-adds of tensor cores in the time of one of 16 bits, by type."""
 _SHARED_UNITS = (Unit.SHARED,)
 _GLOBAL_UNITS = (Unit.L1, Unit.L2, Unit.LATENCY, Unit.MEMORY)
 
@@ -63,6 +65,10 @@ class Situation:
     work: Work
     flops: float
     estimate: Estimate
+    expected: float | None
+    """Nanoseconds of a launch; None if unknown."""
+    arithmetic: str = "f32"
+    """The type that most flops multiply: a key of `GpuDevice.library`, or another."""
 
     @property
     def rate(self) -> tuple[Unit, float]:
@@ -70,7 +76,8 @@ class Situation:
         processor, work = self.device.multiprocessor, self.work
         used = [rate for _, rate in tensor_rates(processor, work)]
         if used:
-            return Unit.TENSOR, 2.0 * max(used) * self.device.processors
+            each = 2.0 * max(used) * _PER_HALF.get(self.arithmetic, 1.0)
+            return Unit.TENSOR, each * self.device.processors
         if work.double > work.fma:
             return Unit.DOUBLE, 2.0 * processor.double * self.device.processors
         return Unit.FMA, 2.0 * processor.fma * self.device.processors
@@ -109,27 +116,28 @@ def limit_facts(s: Situation) -> LimitFacts:
     """Clocks, the binding unit, shares of the roof."""
     unit, rate = s.rate
     total = s.estimate.total
+    time = None if s.expected is None else interval(s.expected)
+    if time is not None:
+        time = max(time[0], total / s.device.clock), time[1]
+    library = None
     if s.is_under_memory:
         share = s.estimate.share(Unit.MEMORY)
-        expected, library = (share, share), (share, share)
+        reached = s.work.memory / s.device.copy_bandwidth
         peak = f"copies of memory ({s.device.copy_bandwidth:.0f} GB/s)"
     else:
         share = s.flops / rate / total
-        low, high = REACHED["f16" if unit is Unit.TENSOR else "f32"]
-        expected, library = (share * low, share * high), None
+        reached = s.flops / rate / s.device.clock
         teraflops = rate * s.device.clock / 1000
         peak = f"{unit.value} ({teraflops:.1f} TFLOP/s)"
-        tensor = "f64" if s.work.double_tensor else "f16"
-        name = {Unit.FMA: "f32", Unit.TENSOR: tensor}.get(unit, "")
-        if name in s.device.library:
-            reached = s.device.library[name]
-            library = (expected[0] / reached, expected[1] / reached)
+        vendor = s.device.library.get(s.arithmetic)
+        if vendor is not None:
+            library = _shares(s.flops / vendor / 1000, time)
     return LimitFacts(
         {unit.value: clocks for unit, clocks in s.estimate.clocks.items()},
         s.estimate.binding.value,
         peak,
         share,
-        expected,
+        _shares(reached, time),
         library,
         s.work.memory,
         s.intensity,
@@ -137,7 +145,15 @@ def limit_facts(s: Situation) -> LimitFacts:
         s.in_flight,
         needed_in_flight(s.device),
         tuple(_words(s)),
+        None if time is None else (time[0] / 1000, time[1] / 1000),
     )
+
+
+def _shares(
+    best: float, time: tuple[float, float] | None
+) -> tuple[float, float] | None:
+    """The shares of the speed of one that takes ``best``, the lower one first."""
+    return None if time is None else (best / time[1], best / time[0])
 
 
 def _words(s: Situation) -> Iterator[str]:

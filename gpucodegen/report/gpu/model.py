@@ -134,18 +134,19 @@ class LimitFacts:
     """Estimates: clocks of each unit, the binding unit, shares of peaks.
 
     ``peak`` names the roof of the kernel, and ``share_of_peak`` the most that it may
-    reach of it; ``expected`` includes measured losses of kernels. ``library``: expected
-    share of the vendor's library, None where unknown. ``intensity``: flops per byte of
-    device memory, ``ridge``: the intensity from which arithmetic binds.  ``in_flight``:
-    bytes of global memory in flight of a multiprocessor, ``needed_in_flight``: to keep
-    the memory busy.
+    reach of it.  ``time``: microseconds that a launch is expected to take, ``expected``
+    the shares of the peak and ``library`` those of the vendor's library that it then
+    reaches; the least and the most of each, None where unknown.  ``intensity``: flops
+    per byte of device memory, ``ridge``: the intensity from which arithmetic binds.
+    ``in_flight``: bytes of global memory in flight of a multiprocessor,
+    ``needed_in_flight``: to keep the memory busy.
     """
 
     clocks: Mapping[str, float]
     binding: str
     peak: str
     share_of_peak: float
-    expected: tuple[float, float]
+    expected: tuple[float, float] | None
     library: tuple[float, float] | None
     memory_bytes: float
     intensity: float | None
@@ -153,6 +154,7 @@ class LimitFacts:
     in_flight: float
     needed_in_flight: float
     words: tuple[str, ...]
+    time: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,9 +168,9 @@ class Figures:
     ``resident``: blocks that share a multiprocessor.  ``barriers`` of a trip of the
     outermost loop.  ``blocks`` of the launch, ``filled``: share of the multiprocessors'
     time that they use.  ``in_flight``: bytes in flight of a multiprocessor.  ``loads``
-    and ``stores``: shares of the sectors' bytes that threads requested.  ``library``
-    and ``copy``: estimated shares of the vendor's library, at the low end, and of a
-    copy of memory.
+    and ``stores``: shares of the sectors' bytes that threads requested.  ``library``:
+    expected share of the vendor's library, in the middle of the interval; ``copy``: the
+    most that the kernel may reach of a copy of memory.
     """
 
     arithmetic: float | None
@@ -242,6 +244,20 @@ class FunctionReport:
     transfers: tuple[TransferRow, ...] = ()
     tuned: tuple[Stored, ...] = ()
 
+    @property
+    def time(self) -> tuple[float, float] | None:
+        """Microseconds that all launches are expected to take, least and most.
+
+        None where that of a kernel is unknown, or not all were launched.
+        """
+        low = high = 0.0
+        for kernel in self.kernels:
+            if kernel.limits.time is None or self.stopped:
+                return None
+            low += kernel.limits.time[0] * kernel.launch.launches
+            high += kernel.limits.time[1] * kernel.launch.launches
+        return low, high
+
 
 VERSION = 1
 """The version of the record format."""
@@ -258,7 +274,7 @@ def as_json(
         "estimates": True,
         "functions": [
             asdict(replace(function, tuned=()))
-            | {"tuned": list(map(str, function.tuned))}
+            | {"tuned": list(map(str, function.tuned)), "time": function.time}
             for function in functions
         ],
     }

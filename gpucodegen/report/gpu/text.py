@@ -39,6 +39,7 @@ def lines(
         given = equations(function.sizes)
         yield f"{print_symbol(function.name)}{f' for {given}' if given else ''}"
         yield from indented(section("tuned", map(str, function.tuned)))
+        yield from indented(total_lines(function))
         for kernel in function.kernels:
             yield f"  kernel {kernel.name}"
             yield from indented(kernel_lines(kernel), 4)
@@ -51,6 +52,13 @@ def lines(
     elif any(k.machine_loop is None for f in functions for k in f.kernels):
         yield ""
         yield f"To see the machine code's main loop: {EXTRA}"
+
+
+def total_lines(function: FunctionReport) -> Lines:
+    """The expected time of all launches, where there are several."""
+    launches = sum(kernel.launch.launches for kernel in function.kernels)
+    if launches > 1 and function.time is not None:
+        yield f"{launches} launches, expected: {duration(function.time)} together"
 
 
 def transfer_lines(transfers: Sequence[TransferRow]) -> Lines:
@@ -85,7 +93,8 @@ def kernel_lines(kernel: KernelReport) -> Lines:
 def limit_lines(limits: LimitFacts) -> Lines:
     """The limit in words, then the clocks of each unit."""
     yield from limits.words
-    yield f"At most {limits.share_of_peak:.0%} of {limits.peak}{_expected(limits)}."
+    yield f"At most {limits.share_of_peak:.0%} of {limits.peak}."
+    yield from _expected(limits)
     ordered = sorted(limits.clocks.items(), key=lambda item: -item[1])
     most = ordered[0][1]
     yield CLOCKS + ", ".join(
@@ -104,13 +113,27 @@ def limit_lines(limits: LimitFacts) -> Lines:
         )
 
 
-def _expected(limits: LimitFacts) -> str:
-    low, high = limits.expected
-    words = "" if low == high else f"; {low:.0%} to {high:.0%} are to be expected"
-    if limits.library is not None and low != high:
-        low, high = limits.library
-        words += f", {low:.0%} to {high:.0%} of the vendor's library"
-    return words
+def _expected(limits: LimitFacts) -> Lines:
+    """The interval of the time, and the shares that are reached in it."""
+    if limits.time is None:
+        yield "Expected: unknown, since blocks wait for others or were given up."
+        return
+    words = f"Expected: {duration(limits.time)} a launch"
+    known = (limits.expected, "it"), (limits.library, "the vendor's library")
+    for low, high, whole in ((*shares, x) for shares, x in known if shares):
+        words += f", {low:.0%} to {high:.0%} of {whole}"
+    yield f"{words}."
+
+
+def duration(microseconds: tuple[float, float]) -> str:
+    """The ends of an interval of time.
+
+    >>> duration((44.46, 54.3)), duration((2650.0, 3240.0))
+    ('44.5 to 54.3 us', '2.65 to 3.24 ms')
+    """
+    low, high = microseconds
+    unit, scale = ("us", 1) if high < 1000 else ("ms", 1000)
+    return f"{low / scale:.3g} to {high / scale:.3g} {unit}"
 
 
 def launch_lines(launch: LaunchFacts) -> Lines:

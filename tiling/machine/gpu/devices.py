@@ -197,8 +197,10 @@ class GpuDevice:
 
     ``clock`` in GHz is the boost clock, ``bandwidth`` of its memory in GB/s, ``l2`` the
     bytes of the L2 cache, ``l2_rate`` its bytes per clock to all multiprocessors
-    together.  ``library`` holds shares of the peak that the vendor's library was
-    measured to reach on large problems, by the kind of arithmetic.
+    together.  ``library`` holds the TFLOP/s that the vendor's library was measured to
+    reach on large products, by the type of the factors: on an H100 in
+    ``bench/results/gpu``, elsewhere as published.  That of an H200, which has the same
+    multiprocessors and clock, is estimated from an H100.
     """
 
     name: str
@@ -233,23 +235,26 @@ class GpuDevice:
         return 0.9 * self.bandwidth
 
 
+_HOPPER_LIBRARY = {"f32": 52.1, "f64": 57.3, "f16": 771.0, "tf32": 408.0}
+"""cuBLAS at 4096, and PyTorch with TF32, by the H100's table."""
+
 DEVICES: Mapping[str, GpuDevice] = {
     device.name: device
     for device in (
         GpuDevice(
             *("A100", "sm_80", 108, 1.41, 2039.0, 40 << 20, 5120),
-            library={"f32": 0.71, "f16": 0.84},
+            library={"f32": 13.8, "f16": 262.0},
         ),
         GpuDevice("RTX 3090", "sm_86", 82, 1.695, 936.0, 6 << 20, 5248),
         GpuDevice("Orin", "sm_87", 16, 1.3, 204.8, 4 << 20, 1024),
         GpuDevice("RTX 4090", "sm_89", 128, 2.52, 1008.0, 72 << 20, 8192),
         GpuDevice(
             *("H200", "sm_90", 132, 1.98, 4800.0, 50 << 20, 5500),
-            library={"f32": 0.77, "f16": 0.80},
+            library=_HOPPER_LIBRARY,
         ),
         GpuDevice(
             *("H100", "sm_90", 132, 1.98, 3350.0, 50 << 20, 5500),
-            library={"f32": 0.72, "f16": 0.80},
+            library=_HOPPER_LIBRARY,
         ),
         GpuDevice("B200", "sm_100", 148, 1.965, 8000.0, 126 << 20, 6154),
         GpuDevice("RTX 5090", "sm_120", 170, 2.41, 1792.0, 96 << 20, 8192),

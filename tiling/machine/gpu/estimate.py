@@ -33,8 +33,6 @@ BUSY_LATENCY = 600
 """Nanoseconds of a load while the memory is busy: the most that was published."""
 START = 2400
 """Nanoseconds from a launch to a kernel's start; published for A100 and H100."""
-REACHED = {"f32": (0.83, 0.93), "f16": (0.85, 0.88)}
-"""Shares of such bounds that kernels are published to reach, by arithmetic."""
 
 
 class Unit(Enum):
@@ -69,6 +67,12 @@ class Work:
     bytes that the device memory moves.  ``waits``: stalls of one warp for loads,
     ``barriers`` for a barrier, ``meetings`` for all other blocks.  ``abreast``: blocks
     that read the same data do so together, so all wait for memory.
+
+    Known of executed kernels alone: ``copy_waits`` of one warp for groups of
+    ``cp.async``, each divided by the groups in flight; ``results``, the bytes of
+    ``memory`` in arrays that are written; ``operands``, those of all other arrays;
+    ``staged``, bytes that tensor copies bring to shared memory; ``chained``, waits for
+    certain other blocks.
     """
 
     blocks: int
@@ -89,6 +93,11 @@ class Work:
     barriers: float = 0
     meetings: float = 0
     abreast: bool = False
+    copy_waits: float = 0
+    results: float = 0
+    operands: float = 0
+    staged: float = 0
+    chained: float = 0
 
 
 @dataclass(frozen=True, slots=True)

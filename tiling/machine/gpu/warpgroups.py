@@ -84,7 +84,7 @@ class WarpgroupCounts:
     >>> from gpucodegen.tiling.machine.gpu.product_tiles import WarpgroupTiles
     >>> counts = WarpgroupCounts(WarpgroupTiles(128, 256, 64, 2), Product(1, 1, 1))
     >>> counts.shared, counts.trades_registers
-    (231488, True)
+    (215104, True)
     """
 
     plan: WarpgroupTiles
