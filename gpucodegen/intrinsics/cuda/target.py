@@ -270,7 +270,12 @@ def _products(body: set[Any]) -> int:
 
 
 def _integer_products(body: set[Any]) -> int:
-    """Integer multiplications in a loop, but for those of addresses by constants."""
+    """Integer multiplications in a loop, but for those of addresses by constants.
+
+    0 where the loop calls functions.
+    """
+    if any(not name.startswith(_PLAIN) for name in _called(body)):
+        return 0
     return sum(
         x.opname == "mul" and not any(isinstance(o, ir.Constant) for o in x.operands)
         for block in body

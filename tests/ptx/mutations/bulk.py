@@ -22,7 +22,7 @@ END = r"cp\.async\.bulk\.wait_group"
 ASKED = r"mbarrier\.try_wait[^;]*;"
 OVER = "setp.eq.u32 p, 0, 0;"
 FLIP = r"xor\.b32(\s+)(%r\d+), %r\d+, \2;"
-OTHER = r"(xor\.b32\s+(%r\d+), %r\d+, 1;[^}]*?)shl\.b32(\s+%r\d+), \2, 8;"
+OTHER = r"(xor\.b32\s+(%r\d+), %r\d+, 1;[^}]*?)shl\.b32(\s+%r\d+), \2, 10;"
 """The other slot, and where it begins."""
 
 BULK = [
@@ -71,7 +71,7 @@ BULK = [
         TILES,
         "rows into the slot in use",
         (IN_FLIGHT, RACE),
-        (put(OTHER, r"\g<1>xor.b32\g<3>, \g<2>, 1; shl.b32\g<3>,\g<3>, 8;"),),
+        (put(OTHER, r"\g<1>xor.b32\g<3>, \g<2>, 1; shl.b32\g<3>,\g<3>, 10;"),),
     ),
     (
         ROUND,
