@@ -85,6 +85,7 @@ func.func @f(%a: memref<32x64xf32>, %b: memref<64x96xf32>, %c: memref<64x96xf32>
 """
 
 
+@pytest.mark.slow
 @pytest.mark.cases("first, launches", [(1, 1), (2, 2)])
 def test_only_independent_products_share_a_launch(first: int, launches: int):
     rng = np.random.default_rng(first)

@@ -192,6 +192,7 @@ def in_memory(x: NDArray[np.integer[Any]], kind: str) -> NDArray[Any]:
     return np.array(codes, "u1")[x + 7]
 
 
+@pytest.mark.slow
 def test_tensor_cores_cut_the_factors_of_tf32():
     """Of 24 bits 11 are left, so a product is off by 2^-9 at most."""
     m, n, k = shape = 64, 64, 32
