@@ -122,6 +122,17 @@ def _listed(ranks: Sequence[int]) -> str:
     return few if len(ranks) < 4 else f"{ranks[0]} or {ranks[1]} or more"
 
 
+def require_positive(name: str, value: Any) -> float:
+    """An option that is a number above 0; refuses others."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = 0.0
+    if not number > 0:
+        raise errors.InvalidOption(name=name, value=value, hint="Pass a number above 0")
+    return number
+
+
 def require_shape(
     array: Memory, shape: tuple[int, ...], *, function: str, argument: str
 ) -> None:

@@ -147,10 +147,10 @@ class KernelCall:
             return done if recipe.inside is None else done.reshape(recipe.shape)
         result = self._made() if out is None else self._checked(out)
         place = result if recipe.inside is None else result.reshape(recipe.inside)
-        if self.tune:
-            tune_once(self.function, (*given, *numbers, place))
-            self.tune = False
         try:
+            if self.tune:
+                tune_once(self.function, (*given, *numbers, place))
+                self.tune = False
             self.function(*given, *numbers, place)
         except errors.OverlappingArguments:  # out is an operand, or shares its memory
             made = self(operands, numbers, None)

@@ -135,6 +135,15 @@ class Text(Scalars):
         self.line(f"{name} = linalg.index {loop} : index")
         return name
 
+    def in_triangle(self, side: str, row: int, column: int, k: int = 0) -> Value:
+        """Whether the element of two loops is on a side of the k-th diagonal, or on it.
+
+        ``side``: upper or lower.
+        """
+        at = (self.position(loop, I64) for loop in (column, row))
+        relation = {"upper": "ge", "lower": "le"}[side]
+        return self.compared(relation, self.binary("sub", *at), self.constant(k, I64))
+
     def extent(self, memref: Memref, axes: Sequence[int], element: Element) -> Value:
         """The product of extents as a number."""
         names = [self.dim(memref, axis) for axis in axes]

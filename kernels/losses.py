@@ -16,7 +16,12 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.kernels import row_text
-from gpucodegen.kernels.arrays import Memory, require_rank, require_shape
+from gpucodegen.kernels.arrays import (
+    Memory,
+    require_positive,
+    require_rank,
+    require_shape,
+)
 from gpucodegen.kernels.calls import How, Kernel, Recipe, described
 from gpucodegen.kernels.elements import I32, I64, Element, element_of
 from gpucodegen.kernels.elementwise.expressions import Typed, Writer, parsed
@@ -85,45 +90,44 @@ def hinge_loss() -> None:
     """
 
 
-def _bent(name: str):  # noqa: ANN202 - it infers what would say the signature twice
-    def call(
-        x: Any,
-        y: Any,
-        reduction: str = "mean",
-        bend: float = 1.0,
-        *,
-        out: Any = None,
-        target: str = "auto",
-        **how: Unpack[How],
-    ) -> Any:
-        options = FORMULAS[name], _positive("bend", bend), reduction
-        return PAIRS[name]((x, y), out, target, *options, **how)
-
-    return described(call)
-
-
-@_bent("huber_loss")
-def huber_loss() -> None:
-    """With d = abs(x - y): ``d**2 / 2`` up to ``bend``, then ``bend * (d - bend / 2)``.
-
-    torch calls ``bend`` delta.
+def huber_loss(
+    x: Any,
+    y: Any,
+    reduction: str = "mean",
+    delta: float = 1.0,
+    *,
+    out: Any = None,
+    target: str = "auto",
+    **how: Unpack[How],
+) -> Any:
+    """With d = abs(x - y): ``d**2 / 2`` up to ``delta``, then ``delta*(d - delta/2)``.
 
     >>> import numpy as np
     >>> huber_loss(np.array([0.0, 5.0]), np.array([1.0, 0.0]), "none", 2.0)
     array([0.5, 8. ])
     """
+    options = FORMULAS["huber_loss"], require_positive("delta", delta), reduction
+    return PAIRS["huber_loss"]((x, y), out, target, *options, **how)
 
 
-@_bent("smooth_l1_loss")
-def smooth_l1_loss() -> None:
-    """With d = abs(x - y): ``d**2 / (2 * bend)`` below ``bend``, then ``d - bend / 2``.
-
-    torch calls ``bend`` beta.
+def smooth_l1_loss(
+    x: Any,
+    y: Any,
+    reduction: str = "mean",
+    beta: float = 1.0,
+    *,
+    out: Any = None,
+    target: str = "auto",
+    **how: Unpack[How],
+) -> Any:
+    """With d = abs(x - y): ``d**2 / (2*beta)`` below ``beta``, then ``d - beta/2``.
 
     >>> import numpy as np
     >>> smooth_l1_loss(np.array([0.0, 5.0]), np.array([1.0, 0.0]), "none", 2.0)
     array([0.25, 4.  ])
     """
+    options = FORMULAS["smooth_l1_loss"], require_positive("beta", beta), reduction
+    return PAIRS["smooth_l1_loss"]((x, y), out, target, *options, **how)
 
 
 def kl_div(
@@ -214,7 +218,7 @@ def triplet_margin_loss(
     array(0.5)
     """
     operands = anchor, positive, negative
-    options = float(margin), _positive("p", p), float(eps), reduction
+    options = float(margin), require_positive("p", p), float(eps), reduction
     return TRIPLET(operands, out, target, *options, **how)
 
 
@@ -224,29 +228,30 @@ def _require(name: str, value: object, allowed: Sequence[str]) -> None:
         raise errors.InvalidOption(name=name, value=value, hint=hint)
 
 
-def _positive(name: str, value: Any) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = nan
-    if not number > 0:
-        raise errors.InvalidOption(name=name, value=value, hint="Pass a number above 0")
-    return number
-
-
 Loss = Callable[..., Value]
 """Of the values of some operands at a point."""
 
 
-def _finish(
+def _written(
     text: Text,
     inputs: Sequence[Operand],
-    rank: int,
+    shape: tuple[int, ...],
+    groups: Sequence[Sequence[int]],
     element: Element,
     loss: Loss,
+    reduction: str,
     count: Value | Loss | None,
-) -> None:
-    """Write the sum of all losses over ``count``, or over that of a function's ones."""
+) -> Recipe:
+    """Write all losses, or their sum divided by ``count``.
+
+    ``shape``: that of all losses, whose axes are merged in ``groups``, one for each
+    loop.  ``count``: a number, or a function of the operands whose sum it is.
+    """
+    if reduction == "none":
+        out = text.collapsed(text.array("out", element, len(shape)), groups)
+        place = Operand(out, [f"d{n}" for n in range(len(groups))])
+        text.generic("p" * len(groups), inputs, [place], lambda *v: loss(*v[:OLD]))
+        return Recipe(text, shape, element.numpy)
     computed = element.computed
     out = Operand(text.array("out", element, 0), [])
     functions = [loss, *([count] if callable(count) else [])]
@@ -260,18 +265,14 @@ def _finish(
         pairs = zip(sums, terms, strict=True)
         return [text.binary("add", total, term) for total, term in pairs]
 
-    text.generic("r" * rank, inputs, totals, add)
+    text.generic("r" * len(groups), inputs, totals, add)
 
     def end(total: Value, *others: Value) -> Value:
         by = others[0] if callable(count) else count
         return total if by is None else text.binary("div", total, by)
 
     text.generic("", totals, [out], end)
-
-
-def _each(text: Text, inputs: Sequence[Operand], out: Operand, loss: Loss) -> None:
-    """Write every loss."""
-    text.generic("p" * len(out.at), inputs, [out], lambda *v: loss(*v[:OLD]))
+    return Recipe(text, (), element.numpy)
 
 
 def _prepare_pairs(
@@ -301,14 +302,9 @@ def _prepare_pairs(
         assert made is not None
         return made
 
-    if reduction == "none":
-        out = text.collapsed(text.array("out", element, x.ndim), whole)
-        _each(text, inputs, Operand(out, ["d0"]), loss)
-        return Recipe(text, x.shape, element.numpy)
-    counted = {"mean": [*range(x.ndim)], "batchmean": [0], "sum": None}[reduction]
+    counted = {"mean": [*range(x.ndim)], "batchmean": [0]}.get(reduction)
     count = counted and text.extent(given[0], counted, element.computed)
-    _finish(text, inputs, 1, element, loss, count)
-    return Recipe(text, (), element.numpy)
+    return _written(text, inputs, x.shape, whole, element, loss, reduction, count)
 
 
 def _prepare_classes(
@@ -359,13 +355,8 @@ def _prepare_classes(
         at = text.cast(values[-2], I64)
         return text.select(is_ignored(at), zero, text.constant(1, rows.element))
 
-    if reduction == "none":
-        out = text.collapsed(text.array("out", element, len(shape)), groups)
-        _each(text, inputs, Operand(out, list(loops.values())), loss)
-        return Recipe(text, shape, element.numpy)
     count = counts if reduction == "mean" else None
-    _finish(text, inputs, len(loops), element, loss, count)
-    return Recipe(text, (), element.numpy)
+    return _written(text, inputs, shape, groups, element, loss, reduction, count)
 
 
 def _prepare_triplets(
@@ -409,14 +400,9 @@ def _prepare_triplets(
         more = text.binary("add", more, text.constant(margin, computed))
         return text.binary("max", more, text.constant(0, computed))
 
-    if reduction == "none":
-        out = text.array("out", element, rank - 1)
-        out = text.collapsed(out, groups[:1])
-        _each(text, inputs, Operand(out, ["d0"]), loss)
-        return Recipe(text, anchor.shape[:-1], element.numpy)
     count = text.extent(first, [0], computed) if reduction == "mean" else None
-    _finish(text, inputs, 1, element, loss, count)
-    return Recipe(text, (), element.numpy)
+    shape, groups = anchor.shape[:-1], groups[:1]
+    return _written(text, inputs, shape, groups, element, loss, reduction, count)
 
 
 PAIRS = {

@@ -9,7 +9,12 @@ from typing import Any, Unpack
 
 from gpucodegen import errors
 from gpucodegen.kernels import row_text
-from gpucodegen.kernels.arrays import Memory, require_rank, require_shape
+from gpucodegen.kernels.arrays import (
+    Memory,
+    require_positive,
+    require_rank,
+    require_shape,
+)
 from gpucodegen.kernels.calls import How, Kernel, Recipe, View, described
 from gpucodegen.kernels.elements import Element, element_of, wished
 from gpucodegen.kernels.function_text import Operand, Text
@@ -297,9 +302,8 @@ def normalize(
     array([[0.6, 0.8],
            [0. , 1. ]])
     """
-    if not (isinstance(p, int | float) and p > 0):
-        raise errors.InvalidOption(name="p", value=p, hint="Pass a number above 0")
-    return NORMALIZE((x,), out, target, float(p), axis, _epsilon(eps), **how)
+    options = require_positive("p", p), axis, _epsilon(eps)
+    return NORMALIZE((x,), out, target, *options, **how)
 
 
 def _with_parameters(

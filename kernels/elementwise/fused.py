@@ -83,8 +83,8 @@ CLIPS = {
 
 def clip(
     x: Any,
-    low: Any = None,
-    high: Any = None,
+    min: Any = None,  # noqa: A002 - the names that NumPy has
+    max: Any = None,  # noqa: A002
     *,
     out: Any = None,
     target: str = "auto",
@@ -96,12 +96,12 @@ def clip(
     >>> clip(np.array([-2.0, 0.5, 3.0]), 0, 1)
     array([0. , 0.5, 1. ])
     """
-    bounds = {"low": low, "high": high}
+    bounds = {"low": min, "high": max}
     given = {name: bound for name, bound in bounds.items() if bound is not None}
-    expression = CLIPS.get((low is not None, high is not None))
+    expression = CLIPS.get((min is not None, max is not None))
     if expression is None:
-        hint = "Pass low, high, or both"
-        raise errors.InvalidOption(name="low", value=None, hint=hint)
+        hint = "Pass min, max, or both"
+        raise errors.InvalidOption(name="min", value=None, hint=hint)
     operands = {"x": x, **given}
     return _evaluated(CLIP, expression, [*operands], operands, out, target, how)
 
@@ -293,5 +293,5 @@ def _dtype_of(
 
 ELEMENTWISE, CLIP = (
     Kernel(name, names, partial(_prepare, name=name))
-    for name, names in (("elementwise", ()), ("clip", ("x", "low or high", "high")))
+    for name, names in (("elementwise", ()), ("clip", ("x", "min or max", "max")))
 )

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory, require_rank
 from gpucodegen.kernels.calls import How, Kernel, Recipe, described
-from gpucodegen.kernels.elements import I64, element_of
+from gpucodegen.kernels.elements import element_of
 from gpucodegen.kernels.function_text import Memref, Operand, Text
 from gpucodegen.kernels.merged_axes import axis_of
 from gpucodegen.kernels.scalar_text import Value
@@ -69,12 +69,8 @@ def _prepare_triangle(arrays: tuple[Memory, ...], k: int, *, name: str) -> Recip
     zero = text.constant(0, element)
 
     def body(x: Value, _: Value) -> Value:
-        row, column = (text.position(len(groups) + n, I64) for n in (-2, -1))
-        far = text.binary("sub", column, row)
-        is_kept = text.compared(
-            "ge" if name == "triu" else "le", far, text.constant(k, I64)
-        )
-        return text.select(is_kept, x, zero)
+        side, rank = {"triu": "upper", "tril": "lower"}[name], len(groups)
+        return text.select(text.in_triangle(side, rank - 2, rank - 1, k), x, zero)
 
     operands = [Operand(source, loops)], [Operand(out, loops)]
     text.generic("p" * len(groups), *operands, body, as_stored=True)

@@ -10,7 +10,7 @@ from typing import Any, Unpack
 from gpucodegen import errors
 from gpucodegen.kernels.arrays import Memory, is_turned, require_rank
 from gpucodegen.kernels.calls import How, Kernel, Recipe, View
-from gpucodegen.kernels.elements import F64, I32, Element, element_of, wished
+from gpucodegen.kernels.elements import F64, Element, element_of, wished
 from gpucodegen.kernels.elementwise.functions import ACTIVATIONS
 from gpucodegen.kernels.function_text import Text
 from gpucodegen.kernels.products.texts import Contraction, Factor, Labels, placed
@@ -273,10 +273,6 @@ def spread(
     )
 
 
-KEPT = {"upper": "ge", "lower": "le"}
-"""How columns compare with rows where a triangle has values."""
-
-
 @dataclass(frozen=True, slots=True)
 class Epilogue:
     """The epilogue of a product: alpha, beta, c, bias, activation, triangle."""
@@ -289,8 +285,8 @@ class Epilogue:
     triangle: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse unknown words."""
-        allowed = {"activation": [*ACTIVATIONS], "triangle": [*KEPT]}
+        """Refuse an unknown activation or triangle."""
+        allowed = {"activation": [*ACTIVATIONS], "triangle": ["upper", "lower"]}
         for name, words in allowed.items():
             value = getattr(self, name)
             if value is not None and value not in words:
@@ -346,8 +342,7 @@ class Epilogue:
     def _part(self, text: Text, sums: Factor, value: Value) -> Value:
         """The value on the kept side of the diagonal, else zero."""
         assert self.triangle is not None
-        row, column = (text.position(sums.labels.index(label), I32) for label in "mn")
-        is_kept = text.compared(KEPT[self.triangle], column, row)
+        is_kept = text.in_triangle(self.triangle, *map(sums.labels.index, "mn"))
         return text.select(is_kept, value, text.constant(0, value.element))
 
     def apply_to_zeros(

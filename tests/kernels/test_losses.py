@@ -26,7 +26,7 @@ PAIRS: dict[str, Callable[..., Array]] = {
     ),
     "kl_div": lambda x, y: np.where(y > 0, y * (np.log(np.where(y > 0, y, 1)) - x), 0),
 }
-BENT = {"huber_loss": {"bend": 1.5}, "smooth_l1_loss": {"bend": 1.5}}
+PARAMETERS = {"huber_loss": {"delta": 1.5}, "smooth_l1_loss": {"beta": 1.5}}
 REDUCED: dict[str, Callable[[Array], Any]] = {
     "none": lambda each: each,
     "sum": np.sum,
@@ -45,7 +45,7 @@ def test_losses_of_pairs(name: str, dtype: str, shape: tuple[int, ...]) -> None:
         if reduction == "mean" and 0 in shape:
             continue  # 0 / 0
         right = total(PAIRS[name](wide(x), wide(y)))
-        options = BENT.get(name, {})
+        options = PARAMETERS.get(name, {})
         check(getattr(K, name)(x, y, reduction, **options), right, dtype)
 
 
@@ -161,8 +161,8 @@ def test_triangles(k: int) -> None:
 def test_clip() -> None:
     x = made((4, 5), "float32")
     check(K.clip(x, -1, 1), x.clip(-1, 1), "f4")
-    check(K.clip(x, low=0), x.clip(0), "f4")
-    check(K.clip(x, high=x[0]), x.clip(None, x[0]), "f4")
+    check(K.clip(x, min=0), x.clip(0), "f4")
+    check(K.clip(x, max=x[0]), x.clip(None, x[0]), "f4")
 
 
 IN_PLACE: dict[str, Callable[..., Array]] = {
@@ -202,7 +202,7 @@ def test_what_is_refused() -> None:
     with pytest.raises(errors.InvalidOption, match="normalized_shape or axis"):
         K.rms_norm(x)
     with pytest.raises(errors.InvalidOption, match="above 0"):
-        K.huber_loss(x, x, bend=0)
+        K.huber_loss(x, x, delta=0)
 
 
 @pytest.mark.slow

@@ -246,8 +246,9 @@ class KernelMenus:
         >>> [KernelMenus(menus, "f_k0").asks_for(kind) for kind in ("rows", "parts")]
         [True, False]
         """
-        own = f"{self.kernel}.{kind}"
-        return any(name.startswith(own) for name in self.menus.wanted)
+        own = f"{self.kernel}."
+        named = (n.removeprefix(own) for n in self.menus.wanted if n.startswith(own))
+        return any(field.partition(".")[0] == kind for field in named)
 
     def unrecorded(self) -> KernelMenus:
         """The same requests, for choices that no kernel follows."""
