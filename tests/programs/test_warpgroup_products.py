@@ -207,6 +207,28 @@ def test_tensor_cores_cut_the_factors_of_tf32():
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("factors", "arch"), [("i8", "sm_80"), ("f8E4M3FN", "sm_89")])
+@pytest.mark.parametrize("layout", ["nn", "tn"])
+def test_fragments_of_copied_factors(factors: str, arch: str, layout: str):
+    """The first kernel's plan is that of a copy, which no model would make here."""
+    m, n, k = shape = 72, 88, 176
+    a, b = (RNG.integers(-7, 8, size) for size in ((m, k), (k, n)))
+    sums = "i32" if factors == "i8" else "f32"
+    c = np.ones((m, n), "i4" if factors == "i8" else "f4")
+    want = c + a @ b
+    left = np.ascontiguousarray(a.T) if layout[0] == "t" else a
+    given = [in_memory(x, factors) for x in (left, b)]
+    plan = {"f_k0.turned.rows": 32}
+    text = product_text(shape, layout, factors, sums)
+    program = gcg.compile(text, target="sim", arch=arch, plan=plan)
+    program.f(*given, c)
+    np.testing.assert_array_equal(c, want)
+    *turned, product = program.assembly("f").values()
+    assert len(turned) == (2 if layout[0] == "t" else 1)
+    assert "mma.sync" in product
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("arch", ["sm_80", "sm_90a"])
 @pytest.mark.parametrize("size", [256, 4096])
 def test_copies_of_factors_pay_for_large_products(size: int, arch: str):

@@ -155,7 +155,11 @@ def number_of(architecture: str) -> int:
 
 @cache
 def _machine(architecture: str) -> Any:
-    """The code generator: at level 3 it numbers values twice more, to no effect."""
+    """The code generator at level 2: at 3 it numbers values twice more.
+
+    Of 16 modules of the benchmark 13 have equal PTX at both, two the same lines in
+    another order, and one has four lines fewer at 2.
+    """
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     _choose_short_pointers()

@@ -165,8 +165,8 @@ def multiply(
     ``depth``: bytes along K.  All steps are one assembly text: between them the
     registers of the sum belong to the hardware, and no compiler may move them.
 
-    Tensor cores keep fewer bits of sums of 8-bit floats than f32 has, so these products
-    start from zero in other registers, and are added to the sum in f32.
+    Tensor cores keep fewer bits of sums of 8-bit floats than f32 has. So the products
+    of ``depth`` bytes start from zero in other registers, and are added in f32.
     """
     total = Accumulator(*form)
     a, b = Factor(*left), Factor(*right)

@@ -373,7 +373,8 @@ class GpuMapper:
         """Launch a kernel in place of the last one, if it is certainly proven later.
 
         It is if ``added`` is: the part that was not launched before, or the kernel.
-        Shared memory counts only for more than a few parts: isl proves these.
+        Beyond `FEW` parts enumeration has to decide about shared memory, too: isl would
+        take too long.
         """
         last, before = self.kernels.pop(), self.joinable
         self.launch(added)

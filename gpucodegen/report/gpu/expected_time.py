@@ -26,7 +26,7 @@ from gpucodegen.tiling.machine.gpu.estimate import (
     busiest,
     estimate,
 )
-from gpucodegen.tiling.machine.gpu.product_plan import SHARPNESS
+from gpucodegen.tiling.machine.gpu.product_plan import soft_maximum
 from gpucodegen.tiling.machine.gpu.product_work import HELD
 from gpucodegen.tiling.machine.gpu.warpgroups import KEPT
 
@@ -74,7 +74,7 @@ def expected_time(device: GpuDevice, resident: int, work: Work) -> float | None:
     memory = work.memory / device.copy_bandwidth
     ends = min(computed, results / rounds)
     met = work.meetings * MEETING
-    return START + _soft(computed, memory) + ends + met
+    return START + soft_maximum((computed, memory)) + ends + met
 
 
 def _of_threads(device: GpuDevice, rounds: int, resident: int, work: Work) -> float:
@@ -96,19 +96,16 @@ def _of_warpgroups(device: GpuDevice, rounds: int, resident: int, work: Work) ->
     rate = device.l2_rate * (KEPT if fits else 1.0)
     each = device.multiprocessor.l2_rate * min(work.blocks, device.processors)
     copies = work.staged / min(rate, each)
-    multiplied = _soft(
-        tensor / WARPGROUP_REACHED / device.clock,
-        copies / device.clock,
-        work.operands / device.copy_bandwidth,
+    multiplied = soft_maximum(
+        (
+            tensor / WARPGROUP_REACHED / device.clock,
+            copies / device.clock,
+            work.operands / device.copy_bandwidth,
+        )
     )
     consumers = max(work.threads - WARPGROUP, WARPGROUP)
     waits = rounds * work.waits * work.threads / consumers * BUSY_LATENCY
     return multiplied + waits
-
-
-def _soft(*times: float) -> float:
-    """A soft maximum."""
-    return sum(t**SHARPNESS for t in times) ** (1 / SHARPNESS)
 
 
 def interval(middle: float) -> tuple[float, float]:

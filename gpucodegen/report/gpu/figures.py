@@ -26,7 +26,8 @@ from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP, WARPGROUP, GpuDe
 from gpucodegen.tiling.machine.gpu.estimate import Work
 
 _MATRIX = re.compile(r"mma\..*?m(\d+)n(\d+)k(\d+)")
-_FACTOR_BITS = {".s8.": 8, ".u8.": 8, ".e4m3.": 8, ".e5m2.": 8, ".tf32.": 32}
+FACTOR_BITS = {"s8": 8, "u8": 8, "e4m3": 8, "e5m2": 8, "tf32": 32}
+"""Bits of the factors of tensor cores, where they are not 16."""
 _SPECIAL = frozenset(("ex2", "lg2", "sin", "cos", "rcp", "rsqrt", "sqrt", "tanh"))
 _MOVES = frozenset(("mov", "bra", "ret", "exit", "trap", "cvta", "bar", "barrier"))
 _MEMORY = frozenset(("ld", "st", "atom", "red", "cp", "ldmatrix", "stmatrix", "ldu"))
@@ -82,7 +83,7 @@ def _is_chained(x: Instruction) -> bool:
 
 def _factor_bits(name: str) -> int:
     """Bits of a factor of such an instruction."""
-    return next((n for kind, n in _FACTOR_BITS.items() if kind in name), 16)
+    return next((n for kind, n in FACTOR_BITS.items() if f".{kind}." in name), 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,8 +287,8 @@ class Counted:
         names = " ".join(filter(_MATRIX.search, self.counters.instructions()))
         if not names:
             return kinds[counts["double"] <= counts["fma"]]
-        found = (kind for kind in (*_FACTOR_BITS, ".f64.") if kind in f"{names}.")
-        return next(found, ".f16.").strip(".")
+        kinds = (*FACTOR_BITS, "f64")
+        return next((kind for kind in kinds if f".{kind}." in f"{names}."), "f16")
 
     def _products(self) -> Counter[str]:
         """Fused multiply-adds on tensor cores, by the field of `Work`.

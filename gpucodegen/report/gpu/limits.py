@@ -11,6 +11,7 @@ from math import ceil
 
 from gpucodegen.records import dataclass
 from gpucodegen.report.gpu.expected_time import interval
+from gpucodegen.report.gpu.figures import FACTOR_BITS
 from gpucodegen.report.gpu.model import AccessRow, LaunchFacts, LimitFacts, LoopFacts
 from gpucodegen.report.wording import counted
 from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, WARP, GpuDevice
@@ -47,8 +48,6 @@ HELP: dict[Unit, str] = {
     "loads that are issued long before their use",
 }
 """The usual remedy for each limit."""
-_PER_HALF = {"tf32": 0.5, "s8": 2.0, "u8": 2.0, "e4m3": 2.0, "e5m2": 2.0}
-"""Multiply-adds of tensor cores in the time of one of 16 bits, by type."""
 _SHARED_UNITS = (Unit.SHARED,)
 _GLOBAL_UNITS = (Unit.L1, Unit.L2, Unit.LATENCY, Unit.MEMORY)
 
@@ -76,7 +75,7 @@ class Situation:
         processor, work = self.device.multiprocessor, self.work
         used = [rate for _, rate in tensor_rates(processor, work)]
         if used:
-            each = 2.0 * max(used) * _PER_HALF.get(self.arithmetic, 1.0)
+            each = 2.0 * max(used) * 16 / FACTOR_BITS.get(self.arithmetic, 16)
             return Unit.TENSOR, each * self.device.processors
         if work.double > work.fma:
             return Unit.DOUBLE, 2.0 * processor.double * self.device.processors

@@ -414,10 +414,10 @@ def busy(found: Estimate, contending: Sequence[Unit] = ()) -> float:
     """
     alone = [clocks for unit, clocks in found.clocks.items() if unit not in contending]
     several = [found.clocks.get(unit, 0.0) for unit in contending]
-    return _soft([*alone, _soft(several, BLUNTNESS)], SHARPNESS)
+    return soft_maximum([*alone, soft_maximum(several, BLUNTNESS)])
 
 
-def _soft(clocks: Sequence[float], sharpness: int) -> float:
+def soft_maximum(clocks: Sequence[float], sharpness: int = SHARPNESS) -> float:
     """A soft maximum; 0 for no clocks."""
     return sum(each**sharpness for each in clocks) ** (1 / sharpness)
 

@@ -42,7 +42,11 @@ from gpucodegen.tiling.machine.gpu.product_work import HELD, Product
 from gpucodegen.tiling.machine.gpu.shared_copies import OCTET
 
 SLICE_COLUMNS = 64
-"""Columns of a tile that are stored through shared memory at once."""
+"""Columns of a tile that are stored through shared memory at once.
+
+With 128, initial values of 32 bits read a slice ahead had too few registers: 16 bytes
+were spilled.
+"""
 PART = 512
 """Bytes of a tile row that are stored through TMA boxes at once."""
 BARRIERS = 16

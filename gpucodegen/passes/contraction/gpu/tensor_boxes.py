@@ -161,7 +161,6 @@ class Boxes:
 
     @property
     def line(self) -> int:
-        """Elements of a line."""
         return line_of(self.element)
 
     @property
