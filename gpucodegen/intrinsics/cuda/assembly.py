@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
@@ -108,7 +109,8 @@ def ptx(text: str, architecture: str) -> str:
     module.verify()
     machine = _machine(architecture)
     builder = _passes(machine)
-    builder.getModulePassManager().run(module, builder)
+    with _without_promotion():
+        builder.getModulePassManager().run(module, builder)
     made = str(machine.emit_assembly(module)).replace(_EMPTY_SECTION, "")
     made = narrowed(made)
     oldest = ARCHITECTURES[architecture]
@@ -174,6 +176,25 @@ def _machine(architecture: str) -> Any:
 def _choose_short_pointers() -> None:
     """States `LAYOUT` to LLVM, once: an option that is given twice is an error."""
     llvm.set_option("gpucodegen", "--nvptx-short-ptr")
+
+
+@contextmanager
+def _without_promotion() -> Iterator[None]:
+    """LLVM's LICM pass does not promote memory to registers inside.
+
+    It compares the accesses of a loop in pairs, which takes more than half of the time
+    of all passes for a product of f64.  The mapping to kernels keeps sums in registers
+    already: the PTX of all examples and of PolyBench is the same without it.  The
+    option is global; whoever compiles with Numba holds the same lock.
+    """
+    llvm.set_option("gpucodegen", f"{_PROMOTION}=true")
+    try:
+        yield
+    finally:
+        llvm.set_option("gpucodegen", f"{_PROMOTION}=false")
+
+
+_PROMOTION = "--disable-licm-promotion"
 
 
 def _passes(machine: Any) -> Any:

@@ -41,6 +41,7 @@ from gpucodegen.passes.framework.indexing import compact, from_map
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.blocks.thread_reductions import extent
 from gpucodegen.passes.gpu.reduction_problems import parallel_outermost
+from gpucodegen.passes.gpu.stencil_sweeps import can_tile_time
 from gpucodegen.passes.gpu.stepped import TYPICAL, Steps, distributed, lane_programs
 from gpucodegen.passes.loops.fusion import Fuser, LocalityFuser
 from gpucodegen.passes.loops.interchange import interchanged, refusal_of
@@ -305,6 +306,8 @@ def _best(
         return [op]
     textual = _clocks(op, context, surroundings, device, analysis)
     if textual <= ENOUGH * _least_clocks(op, device):
+        return [op]
+    if can_tile_time(op, analysis, device):
         return [op]
     orders: list[Operations] = []
     for plan in _PLANS:

@@ -24,6 +24,7 @@ from itertools import product
 
 from gpucodegen.ir.operation import Operation, Value, clone
 from gpucodegen.ir.types import MemRefType
+from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
 from gpucodegen.passes.gpu.nest_mapping import Nest
@@ -46,6 +47,7 @@ from gpucodegen.passes.gpu.stencil_tiles import (
 from gpucodegen.passes.nests.loop_ranges import LoopRange, with_range
 from gpucodegen.passes.outlining.gpu_launch import KernelBody
 from gpucodegen.records import dataclass
+from gpucodegen.tiling.machine.gpu.devices import GpuDevice
 from gpucodegen.tiling.machine.gpu.temporal_tiling import TimeTiles, plan_time_tiles
 
 Cell = tuple[Value, tuple[int, ...]]
@@ -347,6 +349,12 @@ class _Tiled:
             (first,), (self.nest.steps.upper, compact(first + self.plan.steps))
         )
         b.operations.append(with_range(loop.operation.with_body(b.nested(step)), steps))
+
+
+def can_tile_time(op: Operation, analysis: NestAnalysis, device: GpuDevice) -> bool:
+    """Whether `map_stencil_sweeps` takes the nest in its present order."""
+    found = time_nest_of(op, analysis)
+    return found is not None and plan_time_tiles(problem_of(found), device) is not None
 
 
 def map_stencil_sweeps(nest: Nest) -> list[Operation] | None:
