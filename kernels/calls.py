@@ -8,7 +8,7 @@ is to be tuned is tuned before its first run.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from functools import lru_cache
 from typing import Any, ParamSpec, Protocol, TypedDict, Unpack
 
@@ -29,6 +29,7 @@ from gpucodegen.kernels.arrays import (
     memory_module,
     require_shape,
 )
+from gpucodegen.records import dataclass
 from gpucodegen.schedule.steps import Schedule
 from gpucodegen.schedule.text import parse
 

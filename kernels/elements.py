@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.calls.foreign_arrays import MLIR_NAMES
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen.kernels.elements import I64, INDEX, Element
 from gpucodegen.kernels.scalar_text import Scalars, Value
+from gpucodegen.records import dataclass
 
 Bound = int | str
 """A number, or the name of an index."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import inf
 from typing import Protocol
 
@@ -11,6 +10,7 @@ from gpucodegen.kernels.elements import BOOL, I32, I64, Element
 from gpucodegen.kernels.function_text import Memref, Operand, Text
 from gpucodegen.kernels.merged_axes import merged
 from gpucodegen.kernels.scalar_text import Value
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

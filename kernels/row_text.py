@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import inf
 
 from gpucodegen.kernels.elements import Element
 from gpucodegen.kernels.function_text import Memref, Operand, Text
 from gpucodegen.kernels.merged_axes import around
 from gpucodegen.kernels.scalar_text import Value
+from gpucodegen.records import dataclass
 
 OLD = -1
 """Position of the old result among a body's arguments, which it does not read."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen import errors
 from gpucodegen.kernels.elements import BOOL, I64, Element
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,13 +6,12 @@ documentation lists the table.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from gpucodegen.kernels import indexing, losses, reduction_calls, rows, stencils
 from gpucodegen.kernels.calls import Kernel
 from gpucodegen.kernels.elementwise import fused, movement
 from gpucodegen.kernels.products import attention, einsum, matmul
 from gpucodegen.kernels.windows import convolutions, pooling, transposed
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

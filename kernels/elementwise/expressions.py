@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -25,6 +24,7 @@ from gpucodegen.kernels.elementwise.functions import (
     Call,
 )
 from gpucodegen.kernels.scalar_text import Scalars, Value
+from gpucodegen.records import dataclass
 
 CONSTANTS = {"pi": float(np.pi), "e": float(np.e), "inf": np.inf, "nan": np.nan}
 """Names that need no operand."""

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from gpucodegen.kernels.elements import BOOL, I64, U64, Element
 from gpucodegen.kernels.scalar_text import UNARY, Scalars, Value, has
+from gpucodegen.records import dataclass
 
 Builder = Callable[..., Value]
 

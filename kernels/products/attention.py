@@ -7,7 +7,7 @@ one, come one after the other. On a GPU, attention of 16-bit floats with heads o
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf, prod, sqrt
 from typing import Any, Unpack
 
@@ -20,6 +20,7 @@ from gpucodegen.kernels.products.matmul import one_element, spread
 from gpucodegen.kernels.products.texts import Contraction, Factor, Labels
 from gpucodegen.kernels.scalar_text import Value
 from gpucodegen.options import Precision
+from gpucodegen.records import dataclass
 
 NAME = "scaled_dot_product_attention"
 MOST_SCORES = 1 << 28

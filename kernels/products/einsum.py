@@ -10,7 +10,6 @@ from __future__ import annotations
 import operator
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, count, filterfalse
 from math import prod
@@ -25,6 +24,7 @@ from gpucodegen.kernels.merged_axes import axis_of
 from gpucodegen.kernels.products.matmul import disagree, one_element
 from gpucodegen.kernels.products.texts import Contraction, Factor, Labels
 from gpucodegen.options import Precision
+from gpucodegen.records import dataclass
 
 Axes = frozenset[str]
 Path = tuple[tuple[int, int], ...]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any, Unpack
 
@@ -16,6 +15,7 @@ from gpucodegen.kernels.function_text import Text
 from gpucodegen.kernels.products.texts import Contraction, Factor, Labels, placed
 from gpucodegen.kernels.scalar_text import Value
 from gpucodegen.options import Precision
+from gpucodegen.records import dataclass
 
 MANY = 1 << 13
 """Elements of a left transpose above which a copy costs more than strided reads."""

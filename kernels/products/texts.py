@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from gpucodegen.kernels.elements import Element
 from gpucodegen.kernels.function_text import Memref, Operand, Text
 from gpucodegen.kernels.scalar_text import Value
+from gpucodegen.records import dataclass
 
 Label = str
 """The name of an axis; the empty one of an axis of extent 1, which is broadcast."""

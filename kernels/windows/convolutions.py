@@ -9,7 +9,6 @@ the text.
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
 from functools import partial
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Unpack
@@ -32,6 +31,7 @@ from gpucodegen.kernels.windows.geometry import (
     positive,
 )
 from gpucodegen.options import Precision
+from gpucodegen.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 from gpucodegen.dialects.shared.window_phases import Phase
@@ -15,6 +15,7 @@ from gpucodegen.kernels.products.matmul import Epilogue, one_element
 from gpucodegen.kernels.products.texts import Contraction, Factor
 from gpucodegen.kernels.windows import texts
 from gpucodegen.kernels.windows.geometry import Layout, SlidingWindow, Widths
+from gpucodegen.records import dataclass
 
 
 def checked(name: str, arrays: tuple[Memory, ...], layout: Layout) -> Element:

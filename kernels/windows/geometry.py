@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from gpucodegen import errors
+from gpucodegen.records import dataclass
 
 Pair = tuple[int, int]
 Sizes = tuple[int, ...]

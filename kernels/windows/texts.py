@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 from gpucodegen.kernels.elements import I64, INDEX
@@ -11,6 +10,7 @@ from gpucodegen.kernels.function_text import Memref, Operand, Text
 from gpucodegen.kernels.products.texts import stepped
 from gpucodegen.kernels.scalar_text import Value
 from gpucodegen.kernels.windows.geometry import Layout, Sizes, SlidingWindow, Widths
+from gpucodegen.records import dataclass
 
 T = TypeVar("T")
 

@@ -19,10 +19,10 @@ any bounds; ``passes/contraction/recognize.py`` applies it to operations.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import Generic, TypeVar
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl_forms import coefficients
 from gpucodegen.tiling.model.relations import Instances, Model, header
 from gpucodegen.tiling.model.scop import Access, Loop, Statement

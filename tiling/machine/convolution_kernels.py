@@ -19,9 +19,10 @@ elements are loaded instead of T R.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.processor import (
     COSTS,
     FEWEST_LANES,

@@ -18,9 +18,10 @@ columns are too few to fill registers.  It reorders sums, which must be permitte
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.processor import COSTS, Level, Machine, Share, VectorUnit
 from gpucodegen.tiling.machine.product_problem import DotProducts
 from gpucodegen.tiling.machine.register_tiles import PACKING_PAYS

@@ -43,9 +43,10 @@ thread.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf, prod
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.processor import COSTS, MEMORY, Level, Machine, Share
 from gpucodegen.tiling.machine.product_problem import (
     SKINNY,

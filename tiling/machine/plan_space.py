@@ -10,9 +10,11 @@ model.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import field, fields, is_dataclass
 from functools import lru_cache
 from typing import Any, Protocol, TypeVar
+
+from gpucodegen.records import dataclass
 
 P = TypeVar("P")
 Point = Mapping[str, int]

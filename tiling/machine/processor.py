@@ -9,9 +9,11 @@ the source of its fields.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from math import gcd
+
+from gpucodegen.records import dataclass
 
 HELD = {(512, 32): 0.5, (256, 16): 0.0, (128, 32): 1.0}
 """Share of a step's broadcasts that wait in registers, by their bits and number.

@@ -9,11 +9,11 @@ problem is taken, with the sizes of least modelled cycles.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from math import inf
 from typing import TypeAlias
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.convolution_kernels import in_lines
 from gpucodegen.tiling.machine.dot_kernels import Products, dots_time, in_dots
 from gpucodegen.tiling.machine.panel_kernels import (

@@ -17,10 +17,11 @@ registers, with the sizes of a `Tiling`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import lcm, prod
 from typing import TypeAlias
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.processor import (
     MEMORY,
     Machine,

@@ -19,9 +19,9 @@ quarter less than two full registers do.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import lcm
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.processor import (
     COSTS,
     Level,

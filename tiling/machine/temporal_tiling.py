@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 from statistics import fmean
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.plan_space import Choose, least
 from gpucodegen.tiling.machine.processor import MEMORY, SWEEP, Level, Machine
 from gpucodegen.tiling.machine.vectorization import MOST_ACCESSES

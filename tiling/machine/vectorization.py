@@ -14,8 +14,7 @@ writes long runs, since the partial lines at both ends of a run are written unde
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.processor import (
     FEWEST_LANES,
     MEMORY,

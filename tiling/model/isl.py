@@ -14,13 +14,14 @@ import re
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from math import inf
 from typing import TypeVar
 
 import islpy
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl_forms import (
     IN,
     OUT,

@@ -16,7 +16,6 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import gcd, lcm
@@ -25,6 +24,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gpucodegen.records import dataclass
 
 Integers: TypeAlias = NDArray[np.int64]
 Environment: TypeAlias = Mapping[str, int | Integers]

@@ -8,9 +8,9 @@ order, or None where isl gave no answer.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl import (
     IN,
     OUT,

@@ -24,9 +24,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl import Function, Limits, Map, Set, Solver
 from gpucodegen.tiling.model.isl_forms import linear_function
 from gpucodegen.tiling.model.scop import (

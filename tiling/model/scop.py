@@ -49,9 +49,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from typing import TYPE_CHECKING, TypeAlias
+
+from gpucodegen.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

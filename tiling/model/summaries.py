@@ -20,9 +20,10 @@ before.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl import Map, Set
 from gpucodegen.tiling.model.relations import (
     EnclosingScope,

@@ -11,9 +11,9 @@ launch; None where parameters do not decide it, or isl gives no answer.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl import OUT, Map, Set
 from gpucodegen.tiling.model.isl_forms import condition, mentioned_parameters
 from gpucodegen.tiling.model.relations import Model, Reference

@@ -34,10 +34,11 @@ may match, such waits may not have run.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from itertools import islice, pairwise, takewhile
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl import IN, OUT, Map
 from gpucodegen.tiling.model.relations import Instances, Model
 from gpucodegen.tiling.model.scop import Commit, GroupWait, Role, Statement, Wait

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby, product
 from typing import TypeAlias
 
 import numpy as np
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import WARP
 from gpucodegen.tiling.model.isl_evaluation import Integers, UndecidedError
 from gpucodegen.tiling.model.scop import Barrier, Commit, GroupWait, ProxyFence

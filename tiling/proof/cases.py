@@ -15,10 +15,11 @@ each of its values, in which only one kernel is left.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import product
 from math import prod
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl import always_holds
 from gpucodegen.tiling.model.isl_evaluation import expression, formula, names
 from gpucodegen.tiling.model.scop import If, Loop, Node, walk

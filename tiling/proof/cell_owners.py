@@ -40,7 +40,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache
 from itertools import combinations, product
 from math import gcd, lcm, prod
@@ -49,6 +49,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl_evaluation import (
     Environment,
     Integers,

@@ -8,11 +8,12 @@ witness where one is not.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import reduce
 from itertools import product, zip_longest
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl import Map, Set
 from gpucodegen.tiling.model.relations import Instances, Model, Reference
 from gpucodegen.tiling.model.scop import Access, AccessKind, Role, Statement

@@ -11,11 +11,12 @@ with its thread.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 import numpy as np
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import WARP
 from gpucodegen.tiling.model.isl_evaluation import Integers, UndecidedError
 from gpucodegen.tiling.proof.block_program import Key, Site, Table

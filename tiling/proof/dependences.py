@@ -17,10 +17,11 @@ Opaque loops are not counted, so dependences that they carry are loop-independen
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from typing import TypeAlias
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl import IN, OUT, Interval, Limits, Map
 from gpucodegen.tiling.model.relations import Model, Reference, common_loops, model
 from gpucodegen.tiling.model.scop import Loop, Reduction, Scop, Statement

@@ -21,9 +21,10 @@ distances { l(y) - l(x) : x -> y in dependences } per pair of units, for aligned
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl import Set, Solver
 from gpucodegen.tiling.proof.dependences import Dependence, Kind
 from gpucodegen.tiling.schedule.schedule import UnitNest

@@ -26,10 +26,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass
 
 import numpy as np
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl_evaluation import UndecidedError
 from gpucodegen.tiling.model.scop import (
     Barrier,

@@ -17,9 +17,9 @@ Calls in which an array of the caller has no elements do not count.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl import IN, OUT, PARAM, Map, Set
 from gpucodegen.tiling.model.relations import Model, Reference, common_loops
 from gpucodegen.tiling.proof.array_bounds import extents_of_arguments

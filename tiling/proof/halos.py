@@ -17,8 +17,9 @@ runs.  A cone only grows and is kept as a box, so the result is an upper bound.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl import Interval, Map, Set
 from gpucodegen.tiling.model.relations import Instances, Model, conjunction, header
 from gpucodegen.tiling.model.scop import If, Loop, Node

@@ -9,7 +9,6 @@ NumPy arrays.  Kernels of other shapes raise `UndecidedError`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from math import prod
 from typing import TypeAlias
@@ -17,6 +16,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl_evaluation import (
     LARGEST,
     Environment,

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl import IN, OUT, Map
 from gpucodegen.tiling.model.relations import Instances, Model, header
 from gpucodegen.tiling.model.scop import If, Loop, Node, statements

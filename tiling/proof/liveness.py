@@ -12,10 +12,11 @@ iterations is only reuse of memory.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
 from functools import partial
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl import IN, OUT, SET, Interval, Map, Set
 from gpucodegen.tiling.model.relations import (
     Instances,

@@ -69,12 +69,12 @@ ring's arrays ``threads`` and ``transfers``, of `races` hold.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import TypeAlias, TypeGuard
 
 import numpy as np
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import WARP
 from gpucodegen.tiling.model.isl_evaluation import (
     Integers,

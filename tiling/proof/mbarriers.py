@@ -35,8 +35,9 @@ to a wait, possibly through more such steps, and that wait precedes y.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl import OUT, Map, Set
 from gpucodegen.tiling.model.relations import Instances, Model, header
 from gpucodegen.tiling.model.scop import Role, Turn

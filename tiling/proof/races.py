@@ -43,10 +43,11 @@ order and the rules of mbarriers.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import product
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl import Limits, Map
 from gpucodegen.tiling.model.relations import Doubt, Instances, Model
 from gpucodegen.tiling.model.scop import (

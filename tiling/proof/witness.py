@@ -7,8 +7,9 @@ source locations.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl import Map, Solver
 from gpucodegen.tiling.model.isl_forms import mentioned_parameters
 from gpucodegen.tiling.model.relations import Instances, Model, Reference

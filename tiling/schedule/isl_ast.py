@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import islpy
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl import Set
 from gpucodegen.tiling.model.relations import header
 from gpucodegen.tiling.schedule.schedule import Schedule, UnitNest

@@ -17,13 +17,14 @@ T(x) < T(y) for all of it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from functools import partial, reduce
 from itertools import islice, product
 
 import islpy
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.isl import IN, OUT, PARAM, Map
 from gpucodegen.tiling.model.isl_forms import linear_function
 from gpucodegen.tiling.proof.dependences import Dependence

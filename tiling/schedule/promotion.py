@@ -26,10 +26,11 @@ inside run over their whole range.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from math import prod
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.contraction import index_coefficients
 from gpucodegen.tiling.model.isl import (
     PARAM,

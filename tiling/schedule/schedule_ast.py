@@ -19,8 +19,9 @@ Operators are those of affine expressions: ``+``, ``-``, ``*``, ``floordiv`` and
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from gpucodegen.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

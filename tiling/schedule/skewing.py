@@ -33,9 +33,10 @@ all executions with equal a*p + b*q are independent.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, islice, product
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.relations import Instances, Model
 from gpucodegen.tiling.proof.dependences import Dependence
 from gpucodegen.tiling.proof.distances import Deltas, Distances, Factors, Pair

@@ -19,7 +19,7 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 from math import comb, exp, inf, isfinite, log
 from operator import itemgetter
@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.tuning.database import point_text
 from gpucodegen.tiling.tuning.search import Status
 

@@ -11,9 +11,10 @@ import json
 import sqlite3
 from collections.abc import Generator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from gpucodegen.records import dataclass
 
 if TYPE_CHECKING:
     from gpucodegen.tiling.tuning.search import Point, Trial

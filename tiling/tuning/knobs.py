@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.plan_space import PlanSpace
 from gpucodegen.tiling.machine.processor import Machine
 from gpucodegen.tiling.machine.product_problem import Problem, Tiling

@@ -19,12 +19,14 @@ from collections.abc import (
     Mapping,
     Sequence,
 )
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from itertools import islice, product
 from math import prod
 from random import Random
 from typing import Any, Protocol, TypeAlias
+
+from gpucodegen.records import dataclass
 
 Point: TypeAlias = Mapping[str, int]
 Objection: TypeAlias = object

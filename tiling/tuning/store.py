@@ -12,9 +12,9 @@ import json
 import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.tuning.database import (
     Winner,
     connection,

@@ -9,8 +9,7 @@ shared memory 252, both with 128 rows and without spills.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import WARP, GpuDevice
 
 PIECE = 8

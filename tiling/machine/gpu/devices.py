@@ -15,8 +15,10 @@ units of 256 from four quarters of the file, shared memory in units of 128 bytes
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import ceil
+
+from gpucodegen.records import dataclass
 
 GRID = (2**31 - 1, 65535, 65535)
 """Most blocks along x, y and z."""

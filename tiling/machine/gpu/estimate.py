@@ -11,10 +11,10 @@ other warps run: a block needs at least the latencies of its sequential stalls.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from math import ceil
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import (
     SCHEDULERS,
     SECTOR,

@@ -9,9 +9,9 @@ different banks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil, prod
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import LINE, SECTOR, WARP, WIDEST, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import BUSY_LATENCY, Work
 from gpucodegen.tiling.machine.gpu.product_tiles import WarpTiles

@@ -28,11 +28,12 @@ along each axis; positions beyond an extent are computed in vain.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from math import ceil, log, prod
 from typing import Protocol, Self, TypeAlias, TypeVar
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import WARP, WARPGROUP
 
 

@@ -11,9 +11,9 @@ rows of tiles.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import ceil, exp
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import (
     LINE,
     SCHEDULERS,

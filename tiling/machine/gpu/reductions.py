@@ -10,9 +10,10 @@ warps a share of their elements.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import ceil, log2
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP, GpuDevice, occupancy
 from gpucodegen.tiling.machine.gpu.estimate import START, Unit, Work, estimate
 from gpucodegen.tiling.machine.gpu.product_plan import DEFAULT

@@ -15,10 +15,10 @@ for 256, 4096 and 32768 cells, where the estimate says 33, 41 and 78.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import ceil, log, sqrt
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import (
     LINE,
     SCHEDULERS,

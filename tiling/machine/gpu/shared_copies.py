@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from math import ceil, gcd
 from typing import Any
 
 import numpy as np
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP
 from gpucodegen.tiling.machine.gpu.product_tiles import Number
 

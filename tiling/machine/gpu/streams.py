@@ -26,11 +26,12 @@ which are enumerated for each lane of each warp.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from itertools import product
 from math import ceil, isqrt, prod
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import (
     DEVICES,
     SCHEDULERS,

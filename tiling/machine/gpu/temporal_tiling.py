@@ -18,11 +18,11 @@ copies and of computation add up.  Measured on an H100, eight steps of two sweep
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import product
 from math import ceil, gcd, prod
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import (
     SECTOR,
     STATIC_SHARED,

@@ -18,11 +18,12 @@ constants.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import combinations, pairwise
 from math import ceil, prod
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import SCHEDULERS, SECTOR, WARP, GpuDevice
 from gpucodegen.tiling.machine.gpu.estimate import (
     BARRIER,

@@ -8,11 +8,12 @@ result through a slice of shared memory per warp.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import product as product_of
 from math import ceil, prod
 
+from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import (
     SCHEDULERS,
     SECTOR,
