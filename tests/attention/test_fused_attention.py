@@ -225,6 +225,7 @@ def test_other_chains_compute_the_same(kind: str) -> None:
         np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_exact_sums_stay_in_order() -> None:
     assert not is_fused(small(), exact=True)
 

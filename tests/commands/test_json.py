@@ -129,6 +129,7 @@ def test_a_loop_says_why_it_is_not_parallel(
     assert kernel["free_of_races"]
 
 
+@pytest.mark.slow
 def test_text_and_record_agree(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["explain", MATMUL, "--target", "cpu", "--sizes", "64"]
     assert main([*words, "--json"]) == 0

@@ -115,6 +115,7 @@ def test_small_numbers_survive_every_conversion(target: str):
         np.testing.assert_array_equal(row, a, err_msg=text)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ALL)
 def test_negative_numbers_survive_the_signed_ones(target: str):
     a = -np.arange(101, dtype=np.int32)

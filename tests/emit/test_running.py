@@ -20,6 +20,7 @@ def test_parallel_loops_with_dynamic_extents():
     np.testing.assert_allclose(C, A.astype(float) @ B, rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.slow
 def test_register_tiles():
     A, B, C = random(8, 40), random(40, 16), random(8, 16)
     want = C + A.astype(float) @ B

@@ -35,6 +35,7 @@ TERMS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.drawn(6)
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("widen", ["extsi", "extui"])

@@ -53,6 +53,7 @@ def test_every_operation_has_a_place(path: Path):
         assert path.stem == "builtin" or ":" in str(op.location)
 
 
+@pytest.mark.slow
 def test_corpus_covers_most_operations():
     seen: set[str] = set()
     for path in FILES:

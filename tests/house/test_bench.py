@@ -73,6 +73,7 @@ def test_best_and_median() -> None:
     assert (theirs.best, theirs.median) == (2, 4)
 
 
+@pytest.mark.slow
 @pytest.mark.cases("table", TABLES)
 def test_lines_have_names_of_their_own(table: str) -> None:
     names = [line.name for line in lines(table)]

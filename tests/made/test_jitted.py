@@ -10,6 +10,7 @@ import pytest
 from tests.made import jitted
 
 
+@pytest.mark.slow
 def test_interpreted_functions():
     assert [
         text for seed in range(12) for text in jitted.failures(seed, ["interp"])

@@ -184,6 +184,7 @@ def test_two_names_of_one_memory_keep_their_loops(target: str, rows: int):
     np.testing.assert_array_equal(a, doubled)
 
 
+@pytest.mark.slow
 def test_rows_are_told_apart_behind_a_fill_of_all_of_them():
     """The loop ends at an argument: only the array says that it stays in its row."""
     text = """func.func @f(%n: index, %x: memref<4x9xf32>) {

@@ -40,6 +40,7 @@ def check_passes_left_out(program: gcg.Program, name: str, target: str) -> int:
     return left_out
 
 
+@pytest.mark.slow
 @pytest.mark.drawn(40)
 @pytest.mark.sampled(24, long=("conv_2d", "jacobi-1d"))
 @pytest.mark.parametrize("target", ["cpu", "cuda"])

@@ -144,6 +144,7 @@ def test_numbers_between_nests_stay_in_their_kernel():
     np.testing.assert_array_equal(y, x * 45)
 
 
+@pytest.mark.slow
 def test_what_follows_the_last_nest_stays_with_the_host():
     f = scalars(
         f"""{SCALE.format(factor="%zero")}

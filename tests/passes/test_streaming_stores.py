@@ -91,6 +91,7 @@ def test_each_element_is_stored(form: Form, kind: str):
         np.testing.assert_array_equal(c, form.answer(a, b))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 2])
 def test_rows_that_are_no_matrix_of_their_own(threads: int):
     """Views of longer rows: each row streams from its first whole line."""

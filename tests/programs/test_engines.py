@@ -31,6 +31,7 @@ def test_emulated_device(program: Program) -> None:
     program.run(gcg.compile(program.path, target="sim")[program.entry])
 
 
+@pytest.mark.slow
 def test_one_program_serves_many_shapes() -> None:
     matmul = PROGRAMS["matmul"]
     call = gcg.compile(matmul.path, target="cpu")["matmul"]

@@ -76,6 +76,7 @@ CASES: dict[str, tuple[str, Answer, str]] = {
 """Nests, what they leave in which array, and the local buffers that must stay."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.sampled(8)
 def test_chains(name: str):

@@ -98,6 +98,7 @@ def test_convolutions(name: str, threads: int):
     np.testing.assert_allclose(y[0], np.maximum(expected + shift, 0), atol=1e-4)
 
 
+@pytest.mark.slow
 def test_inner_products():
     text = biased("matvec", ((70, 300), (300,), (70,), (70,)), 0, 1)
     a, x, b = normal((70, 300)), normal((300,)), normal((70,))

@@ -274,6 +274,7 @@ def test_large_arguments_are_made_smaller_where_types_allow() -> None:
     assert reduced(fixed, "f", RELU.arguments()) is None
 
 
+@pytest.mark.slow
 def test_the_command_predicts_and_show_says_so(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], fake: Callable[..., None]
 ) -> None:

@@ -72,6 +72,7 @@ func.func @f(%n: index, %m: index, %o: index, %k: index, %A: memref<?x?x?x?xi32>
 }"""
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize("bounds", ["%n %m %o", "2 %m %o", "%n 5 7", "2 %m 7"])
 @pytest.mark.parametrize("k", [40, 3])

@@ -31,6 +31,7 @@ func.func @f(%a: memref<2xCOUNTxiWIDE>, %b: memref<2xCOUNTxiNARROW>) {
 WIDTHS = [(64, 32), (64, 16), (64, 8), (32, 16), (32, 8), (16, 8)]
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(4)
 @pytest.mark.parametrize(("wide", "narrow"), WIDTHS)
 def test_neighbours_stay(wide: int, narrow: int) -> None:

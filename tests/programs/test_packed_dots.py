@@ -184,6 +184,7 @@ def test_convolutions_of_bytes(name: str):
     assert "gcg.words = [i8, ui8]" in str(mapped)
 
 
+@pytest.mark.slow
 def test_requantised_layer_in_registers():
     """A fill in front, a scale and a clamp behind, on tiles of sums of words."""
     m, n, k = 40, 64, 100

@@ -167,6 +167,7 @@ def test_a_window_of_one_column_sees_lines_without_gaps(right: int):
     Padded((8, 9, 30, 16), (3, 1), (1, 1, 0, right)).check(target="cpu", threads=1)
 
 
+@pytest.mark.slow
 def test_images_of_a_batch_have_padded_copies_of_their_own():
     layer = Padded((40, 8, 2, 33), (3, 1), (1, 1, 0, 0), images=2)
     layer.check(target="cpu", threads=2)

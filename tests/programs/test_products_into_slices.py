@@ -31,6 +31,7 @@ PARTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PARTS)
 @stated(AVX512)
 def test_the_part_is_the_product_and_nothing_else_changes(name: str):

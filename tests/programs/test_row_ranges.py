@@ -65,6 +65,7 @@ CASES: dict[str, list[Part]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.sampled(6)
 @pytest.mark.parametrize("name", CASES)
 def test_parts_of_a_row(name: str) -> None:

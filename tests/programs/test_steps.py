@@ -162,6 +162,7 @@ EDITS: dict[str, Callable[[str], str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", EDITS)
 @pytest.mark.sampled(4)
 def test_the_device_misses_what_orders_blocks(

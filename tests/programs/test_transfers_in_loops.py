@@ -58,6 +58,7 @@ def test_for(target: str, end: int) -> None:
     run(FOR, BODY, target, end)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("target", "missed"), [("cpu", "at all"), ("sim", "by all")])
 def test_a_wait_in_while_is_refused(target: str, missed: str) -> None:
     with pytest.raises(errors.RaceFound, match=f"may not be reached {missed}"):

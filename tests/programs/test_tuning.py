@@ -275,6 +275,7 @@ def test_points_are_read_by_names(option: str) -> None:
     assert getattr(with_point(Options(), point), option) == sizes
 
 
+@pytest.mark.slow
 def test_a_function_with_branches_is_tuned(timed: Callable[..., None]) -> None:
     a = np.zeros((8, 64), np.float32)
     timed(faster((0, 16)))

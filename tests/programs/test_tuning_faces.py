@@ -103,6 +103,7 @@ def test_holes_of_a_pipeline_are_knobs(clocked: Any) -> None:
     assert np.array_equal(b, a.T)
 
 
+@pytest.mark.slow
 def test_illegal_fillings_are_listed_with_their_witness(clocked: Any) -> None:
     clocked(lambda _: 1.0)
     result = gcg.tune(

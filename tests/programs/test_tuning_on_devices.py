@@ -38,6 +38,7 @@ def test_another_schedule_is_compared_with_the_default() -> None:
     assert [(t.status, t.reason) for t in trials] == [(Status.OK, "")] * 2
 
 
+@pytest.mark.slow
 def test_one_that_leaves_other_numbers_is_wrong(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -72,6 +72,7 @@ class Model:
             self.known[lane] = dict(joint)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 @pytest.mark.sampled(20)
 def test_lanes_know_what_chains_tell_them(seed: int) -> None:

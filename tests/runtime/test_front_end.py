@@ -275,6 +275,7 @@ A[1] = int64(0 < n < 4)
 }
 
 
+@pytest.mark.slow
 @pytest.mark.cases("form", [*MIXED])
 def test_numba_compiles_what_is_not_covered(
     form: str, capsys: pytest.CaptureFixture[str]

@@ -142,6 +142,7 @@ def test_what_enumeration_leaves_to_isl(name: str) -> None:
     assert not proven(SPOILT[name][0].scop).is_complete
 
 
+@pytest.mark.slow
 @pytest.mark.cases(
     ("whither", "is_proven"), [("150*b + k", True), ("150*b + (k mod 149)", False)]
 )

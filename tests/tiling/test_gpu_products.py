@@ -111,6 +111,7 @@ def test_plans_fill_the_device(product: Product) -> None:
     assert Counts(plan, product).blocks >= 0.95 * DEFAULT.processors
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 70), min_size=1, max_size=3), st.sampled_from([64, 128]))
 def test_rectangles_have_the_fewest_tiles(extents: list[int], rows: int) -> None:
     sizes = rectangle(tuple(extents), rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +16,7 @@ UNITS = st.sampled_from([VectorUnit(512, 32), VectorUnit(256, 16), VectorUnit(12
 EXTENTS = st.integers(1, 2500)
 
 
+@pytest.mark.slow
 @given(EXTENTS, EXTENTS, EXTENTS, UNITS, st.integers(1, 8), st.booleans())
 def test_blocks_begin_where_copied_squares_do(
     rows: int, columns: int, steps: int, unit: VectorUnit, threads: int, uneven: bool
