@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import field
+from itertools import zip_longest
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine
@@ -25,17 +26,24 @@ from gpucodegen.dialects.linalg.named_definitions import (
     is_structured,
     iterator_types,
 )
-from gpucodegen.dialects.transform import NAMED_SEQUENCE, SEQUENCE
+from gpucodegen.dialects.transform import (
+    DYNAMIC,
+    NAMED_SEQUENCE,
+    SEQUENCE,
+    matches_of,
+)
 from gpucodegen.ir.affine import Dim
 from gpucodegen.ir.attributes import (
     ArrayAttr,
     Attribute,
     DenseArrayAttr,
+    DictAttr,
     IntegerAttr,
     StringAttr,
     SymbolRefAttr,
 )
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
+from gpucodegen.ir.types import MemRefType
 from gpucodegen.records import dataclass
 from gpucodegen.schedule import steps as s
 from gpucodegen.schedule.steps import Schedule, Step
@@ -43,17 +51,26 @@ from gpucodegen.schedule.steps import Schedule, Step
 MAIN, MARK = "__transform_main", "transform.with_named_sequence"
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Nest:
     """The loops of a structured operation, the outermost first.
 
-    A dimension of one element has the empty name: it becomes no loop.
+    A dimension of one element has the empty name: it becomes no loop. ``extents``: of
+    one tile, where they are known. ``around``: the loops over tiles, a group for each
+    loop that the transform dialect would have, the innermost last.
     """
 
     function: str
+    operation: Operation
     name: str
-    kind: str
     loops: list[str]
+    extents: list[int | None]
+    around: list[Handle] = field(default_factory=list["Handle"])
+
+    @property
+    def kind(self) -> str:
+        """The operation's name in linalg."""
+        return self.operation.name
 
     @property
     def first(self) -> str:
@@ -61,9 +78,12 @@ class Nest:
         return next(filter(None, self.loops), "")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class TileLoop:
-    """A loop over tiles, or a loop of the payload; ``place``: where it is to run."""
+    """A loop over tiles, or a loop of the payload; ``place``: where it is to run.
+
+    Fusion renames it: the common loops are called like those of the first nest.
+    """
 
     function: str
     name: str
@@ -77,7 +97,14 @@ class Function:
     name: str
 
 
-Payload = Nest | TileLoop | Function
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """An integer that a sequence computes with."""
+
+    value: int
+
+
+Payload = Nest | TileLoop | Function | Parameter
 Handle = tuple[Payload, ...]
 
 
@@ -153,10 +180,9 @@ def _with_names(module: Module) -> tuple[Module, list[Payload]]:
                 name = own or affine.For(op).iv.name or name
                 found.append(TileLoop(function, name))
                 return [op]
-            single = _of_one_element(op)
-            dimensions = range(len(iterator_types(op)))
-            loops = ["" if d in single else f"{name}_d{d}" for d in dimensions]
-            found.append(Nest(function, name, op.name, loops))
+            extents = _extents(op)
+            loops = ["" if n == 1 else f"{name}_d{d}" for d, n in enumerate(extents)]
+            found.append(Nest(function, op, name, loops, extents))
             return [op.with_attribute(NAME, StringAttr(name))]
 
         return visit
@@ -197,15 +223,19 @@ _TO_AFFINE = (
 )
 
 
-def _of_one_element(op: Operation) -> set[int]:
-    """The dimensions of a structured operation that have one element."""
-    found: set[int] = set()
+def _extents(op: Operation) -> list[int | None]:
+    """The extents of a structured operation's dimensions; None where open."""
+    found: list[int | None] = [None] * len(iterator_types(op))
     for value, map_ in zip(op.operands, indexing_maps(op), strict=False):
         shape: tuple[int | None, ...] = getattr(value.type, "shape", ())
         for result, extent in zip(map_.results, shape, strict=False):
-            if isinstance(result, Dim) and extent == 1:
-                found.add(result.position)
+            if isinstance(result, Dim) and extent is not None:
+                found[result.position] = extent
     return found
+
+
+class _NoMatch(Exception):
+    """A matcher does not fit the operation."""
 
 
 @dataclass(slots=True)
@@ -216,7 +246,7 @@ class _Sequence:
     named: dict[str, Operation]
     handles: dict[Value, Handle] = field(default_factory=dict[Value, Handle])
     steps: dict[str, list[Step]] = field(default_factory=dict[str, list[Step]])
-    bound: dict[str, list[Step]] = field(default_factory=dict[str, list[Step]])
+    bound: dict[str, list[TileLoop]] = field(default_factory=dict[str, list[TileLoop]])
     vectorized: set[str] = field(default_factory=set[str])
     tiles: int = 0
 
@@ -229,9 +259,9 @@ class _Sequence:
             if op.name == "transform.yield":
                 yielded = [self.handles[value] for value in op.operands]
                 continue
-            read = _READ.get(op.name)
+            read = _READ.get(op.name.partition(".")[2])
             if read is None:
-                raise _refused(op, "Use one of " + ", ".join(sorted(_READ)))
+                raise _refused(op, f"Use one of {', '.join(sorted(_READ))}")
             found = read(self, op)
             self.handles |= dict(zip(op.results, found, strict=True))
         return yielded
@@ -242,7 +272,7 @@ class _Sequence:
         return {
             name: [
                 *self.steps.get(name, []),
-                *self.bound.get(name, []),
+                *(s.bind(loop.name, loop.place) for loop in self.bound.get(name, [])),
                 *([s.vectorize()] if name in self.vectorized else []),
             ]
             for name in dict.fromkeys(names)
@@ -264,6 +294,11 @@ class _Sequence:
     def loops(self, op: Operation, number: int = 0) -> list[TileLoop]:
         """Loops; those of a nest stand for its outermost one."""
         return [self._loop(op, one) for one in self.of(op, number)]
+
+    def parameters(self, op: Operation) -> list[int]:
+        """The numbers that operands give."""
+        every = (one for value in op.operands for one in self.handles[value])
+        return [one.value for one in every if isinstance(one, Parameter)]
 
     def _loop(self, op: Operation, one: Payload) -> TileLoop:
         if isinstance(one, TileLoop):
@@ -289,6 +324,15 @@ def _numbers(op: Operation, *names: str) -> list[int]:
     return []
 
 
+def _sizes(q: _Sequence, op: Operation, *names: str) -> list[int]:
+    """As `_numbers`, with the parameters in the places of `DYNAMIC` ones."""
+    given = iter(q.parameters(op))
+    found = [next(given, n) if n == DYNAMIC else n for n in _numbers(op, *names)]
+    if DYNAMIC in found:
+        raise _refused(op, "Give each parameter one constant number")
+    return found
+
+
 def _integers(given: Attribute) -> list[int] | None:
     if isinstance(given, DenseArrayAttr):
         return [int(value) for value in given.values]
@@ -301,28 +345,76 @@ def _integers(given: Attribute) -> list[int] | None:
 # -- handles ---------------------------------------------------------------------------
 
 
+_INTERFACES: dict[str, type[Nest | TileLoop]] = {
+    **dict.fromkeys(("LinalgOp", "TilingInterface"), Nest),
+    "LoopLikeInterface": TileLoop,
+}
+
+
 def _match(q: _Sequence, op: Operation) -> list[Handle]:
-    given = op.attributes.get("ops")
-    if not isinstance(given, ArrayAttr) or {"interface", "attributes"} & {
-        *op.attributes
-    }:
-        raise _refused(op, 'Match by names of operations: ops{["linalg.matmul"]}')
-    names = {one.value for one in given.values if isinstance(one, StringAttr)}
-    inside = {one.name for one in q.of(op) if isinstance(one, Function)}
-    inside |= {one.name for one in q.of(op) if isinstance(one, Nest)}
+    given, interface = op.attributes.get("ops"), op.string("interface")
+    kind = _INTERFACES.get(interface)
+    if interface and kind is None:
+        raise _refused(op, f"Match one of the interfaces {', '.join(_INTERFACES)}")
+    names = _strings(given)
+    wanted = op.attributes.get("attributes")
+    roots = q.of(op)
 
     def fits(one: Payload) -> bool:
-        match one:
-            case Function():
-                return "func.func" in names and ("" in inside or one.name in inside)
-            case Nest():
-                is_there = {"", one.function, one.name} & inside
-                return one.kind in names and bool(is_there)
-            case TileLoop():
-                is_there = {"", one.function} & inside
-                return bool({"affine.for", "scf.for"} & names and is_there)
+        return (
+            (given is None or bool(names & _kinds(one)))
+            and (kind is None or isinstance(one, kind))
+            and (not isinstance(wanted, DictAttr) or _has_attributes(one, wanted))
+            and any(_is_inside(one, root) for root in roots)
+        )
 
-    return [tuple(filter(fits, q.known))]
+    loops = dict.fromkeys(
+        one
+        for nest in q.known
+        if isinstance(nest, Nest)
+        for h in nest.around
+        for one in h
+    )
+    return [tuple(filter(fits, dict.fromkeys([*q.known, *loops])))]
+
+
+def _strings(given: Attribute | None) -> set[str]:
+    values = given.values if isinstance(given, ArrayAttr) else ()
+    return {one.value for one in values if isinstance(one, StringAttr)}
+
+
+def _kinds(one: Payload) -> set[str]:
+    """The names of operations that a payload goes by."""
+    match one:
+        case Nest():
+            return {one.kind}
+        case TileLoop():
+            return {"affine.for", "scf.for", "scf.forall"}
+        case Function():
+            return {"func.func"} if one.name else {"builtin.module"}
+        case _:
+            return set()
+
+
+def _has_attributes(one: Payload, wanted: DictAttr) -> bool:
+    own = one.operation.attributes if isinstance(one, Nest) else {}
+    return all(own.get(name) == value for name, value in wanted.entries)
+
+
+def _is_inside(one: Payload, root: Payload) -> bool:
+    """Whether a payload is another one, or within it."""
+    match root:
+        case Function():
+            return not root.name or root.name == _function_of(one)
+        case TileLoop():
+            around = one.around if isinstance(one, Nest) else ()
+            return one is root or any(root in group for group in around)
+        case _:
+            return one is root
+
+
+def _function_of(one: Payload) -> str:
+    return one.name if isinstance(one, Function) else getattr(one, "function", "")
 
 
 def _same(q: _Sequence, op: Operation) -> list[Handle]:
@@ -349,20 +441,115 @@ def _merged(q: _Sequence, op: Operation) -> list[Handle]:
 
 
 def _parent(q: _Sequence, op: Operation) -> list[Handle]:
-    """The function around a payload."""
-    if op.string("op_name", "func.func") != "func.func":
-        raise _refused(op, "Use the handles of loops that the tiling gives")
-    names = [getattr(one, "function", "") for one in q.of(op)]
-    return [tuple(Function(name) for name in dict.fromkeys(names))]
+    """The function around a payload, or the innermost loops over its tiles."""
+    kind = op.string("op_name")
+    if kind not in ("", "func.func", "scf.for", "scf.forall", "affine.for"):
+        raise _refused(op, "Ask for func.func, scf.for or scf.forall")
+    is_loop = kind != "func.func" and "isolated_from_above" not in op.attributes
+    found: list[Payload] = []
+    for one in q.of(op):
+        groups = one.around if isinstance(one, Nest) and is_loop else []
+        if groups:
+            found += groups[-1]
+        elif kind in ("", "func.func"):
+            found.append(Function(_function_of(one)))
+        else:
+            raise _refused(op, "Give the handle of an operation that has been tiled")
+    return [tuple(dict.fromkeys(found))]
+
+
+def _producer(q: _Sequence, op: Operation) -> list[Handle]:
+    """The operations whose result is this operand."""
+    (number,) = _numbers(op, "sizes") or [0]
+    values = [nest.operation.operands[number] for nest in q.nests(op)]
+    made = {value: nest for nest in _nests(q) for value in nest.operation.results}
+    if any(value not in made for value in values):
+        raise _refused(op, "The operand is no result of an operation of linalg")
+    return [tuple(dict.fromkeys(made[value] for value in values))]
+
+
+def _consumers(q: _Sequence, op: Operation) -> list[Handle]:
+    """The operations that take this result."""
+    (number,) = _numbers(op, "sizes") or [0]
+    values = {nest.operation.results[number] for nest in q.nests(op)}
+    return [tuple(n for n in _nests(q) if values & {*n.operation.operands})]
+
+
+def _nests(q: _Sequence) -> list[Nest]:
+    return [one for one in q.known if isinstance(one, Nest)]
+
+
+def _parameter(q: _Sequence, op: Operation) -> list[Handle]:
+    del q
+    value = op.attributes["value"]
+    if not isinstance(value, IntegerAttr):
+        raise _refused(op, "Give an integer")
+    return [(Parameter(value.value),)]
+
+
+def _each(q: _Sequence, op: Operation) -> list[Handle]:
+    """Run the body for each operation of the handles."""
+    items = [q.of(op, n) for n in range(len(op.operands))]
+    if len({len(handle) for handle in items}) > 1:
+        raise _refused(op, "Give handles of equally many operations")
+    found: list[list[Payload]] = [[] for _ in op.results]
+    for together in zip(*items, strict=True):
+        yielded = q.run(op, [(one,) for one in together])
+        for number, more in enumerate(yielded[: len(found)]):
+            found[number] += more
+    return [tuple(own) for own in found]
+
+
+def _each_match(q: _Sequence, op: Operation) -> list[Handle]:
+    """Run for each operation what follows the first matcher that fits."""
+    roots = q.of(op)
+    pairs = [(_called(q, op, one), _called(q, op, two)) for one, two in matches_of(op)]
+    forwarded: list[list[Payload]] = [[] for _ in op.results[1:]]
+    for one in [each for each in q.known if any(_is_inside(each, r) for r in roots)]:
+        for matcher, action in pairs:
+            try:
+                given = q.run(matcher, [(one,)])
+            except _NoMatch:
+                continue
+            for number, more in enumerate(q.run(action, given)[: len(forwarded)]):
+                forwarded[number] += more
+            break
+    return [roots, *map(tuple, forwarded)][: len(op.results)]
+
+
+def _has_name(q: _Sequence, op: Operation) -> list[Handle]:
+    """Ends a matcher for operations of other names."""
+    names = _strings(op.attributes.get("sizes"))
+    if not all(names & _kinds(one) for one in q.of(op)):
+        raise _NoMatch
+    return []
+
+
+def _registered(q: _Sequence, op: Operation) -> list[Handle]:
+    """A pass that only simplifies is one of the compiler's own."""
+    if op.string("text") not in _SIMPLIFIES:
+        raise _refused(op, f"Passes that simplify: {', '.join(_SIMPLIFIES)}")
+    return _same(q, op)
+
+
+_SIMPLIFIES = (
+    *("canonicalize", "cse", "loop-invariant-code-motion", "symbol-dce", "sccp"),
+    *("remove-dead-values", "linalg-fold-unit-extent-dims", "mem2reg", "sroa"),
+)
 
 
 def _include(q: _Sequence, op: Operation) -> list[Handle]:
     callee = op.attributes["callee"]
     assert isinstance(callee, SymbolRefAttr)
+    sequence = _called(q, op, callee)
+    return q.run(sequence, [q.of(op, n) for n in range(len(op.operands))])
+
+
+def _called(q: _Sequence, op: Operation, callee: SymbolRefAttr) -> Operation:
     sequence = q.named.get(callee.path[-1])
     if sequence is None or not sequence.regions:
         raise _refused(op, f"Known sequences: {errors.one_of(list(q.named))}")
-    return q.run(sequence, [q.of(op, n) for n in range(len(op.operands))])
+    return sequence
 
 
 # -- transformations -------------------------------------------------------------------
@@ -371,41 +558,68 @@ def _include(q: _Sequence, op: Operation) -> list[Handle]:
 def _tiled(
     q: _Sequence, nest: Nest, sizes: Sequence[int], places: Sequence[str] = ()
 ) -> list[TileLoop]:
-    """Tile a nest; the loops over tiles."""
-    pairs = zip(nest.loops, [*sizes, *(0 for _ in nest.loops)], strict=False)
-    sizes = [size for loop, size in pairs if loop]
-    while sizes and not sizes[-1]:
-        sizes.pop()
-    if not sizes:
-        return []
-    names = [f"{nest.name}_t{q.tiles + number}" for number in range(len(sizes))]
-    q.tiles += len(sizes)
-    q.add(nest.function, s.tile(nest.first, sizes=sizes, names=names))
-    found = [name for name, size in zip(names, sizes, strict=True) if size > 1]
-    there = [*places, *("" for _ in found)]
-    return [
-        TileLoop(nest.function, name, place)
-        for name, place in zip(found, there, strict=False)
-    ]
+    """Tile a nest; the loops over tiles, one for each size but 0.
+
+    Tiles of one element have the loop of the dimension itself.
+    """
+    dimensions = [d for d, size in enumerate(sizes) if size and nest.loops[d]]
+    stated = {d: sizes[d] for d in dimensions if sizes[d] > 1}
+    last = max(stated, default=-1)
+    real = [d for d, loop in enumerate(nest.loops[: last + 1]) if loop]
+    names = {d: f"{nest.name}_t{q.tiles + n}" for n, d in enumerate(real)}
+    q.tiles += len(real)
+    if stated:
+        given = [stated.get(d, 0) for d in real]
+        called = list(names.values())
+        q.add(nest.function, s.tile(nest.first, sizes=given, names=called))
+    made: list[TileLoop] = []
+    for d, place in zip_longest(dimensions, places[: len(dimensions)], fillvalue=""):
+        assert isinstance(d, int)
+        name = names[d] if d in stated else nest.loops[d]
+        made.append(TileLoop(nest.function, name, place))
+        extent = nest.extents[d]
+        nest.extents[d] = sizes[d] if extent is None else min(extent, sizes[d])
+    return made
 
 
 def _tile_for(q: _Sequence, op: Operation) -> list[Handle]:
     """``tile_using_for``: the tiled operation, and a loop for each size but 0."""
-    sizes, order = _numbers(op, "tile_sizes", "sizes"), _numbers(op, "interchange")
+    sizes = _sizes(q, op, "tile_sizes", "sizes")
+    order = _numbers(op, "interchange", "tile_interchange")
+    return [q.of(op), *_in_loops(q, op, _checked(q, op, sizes), sizes, order)]
+
+
+def _checked(q: _Sequence, op: Operation, sizes: Sequence[int]) -> list[Nest]:
+    """The operations to tile."""
     nests = q.nests(op)
+    if any(len(sizes) > len(nest.loops) for nest in nests):
+        raise _refused(op, "Give at most one size for each dimension")
+    return nests
+
+
+def _in_loops(
+    q: _Sequence,
+    op: Operation,
+    nests: Sequence[Nest],
+    sizes: Sequence[int],
+    order: Sequence[int],
+) -> list[Handle]:
+    """Tile operations; a handle for each loop over their tiles."""
     made = [_tiled(q, nest, sizes) for nest in nests]
     if order:
         if any(sorted(order) != list(range(len(loops))) for loops in made):
             raise _refused(op, "Give an interchange of the loops over tiles")
-        for loops in made:
+        for loops in made if order != sorted(order) else ():
             names = [loops[position].name for position in order]
             q.add(loops[0].function, s.interchange(loops[0].name, order=names))
         made = [[loops[position] for position in order] for loops in made]
+    for nest, loops in zip(nests, made, strict=True):
+        nest.around += [(loop,) for loop in loops]
     count = len(op.results) - 1
     if any(len(loops) != count for loops in made):
         given = len(made[0])
         raise _refused(op, f"The sizes make {given} loops, so give as many results")
-    return [q.of(op), *(tuple(loops[n] for loops in made) for n in range(count))]
+    return [tuple(loops[n] for loops in made) for n in range(count)]
 
 
 _PLACES = {
@@ -422,29 +636,40 @@ _PLACES = {
 
 def _tile_forall(q: _Sequence, op: Operation) -> list[Handle]:
     """``tile_using_forall``: the tiled operation, and the loops over tiles."""
-    if "num_threads" in op.attributes:
-        raise _refused(op, "State tile_sizes in place of num_threads")
     mapping = op.attributes.get("mapping")
     given = mapping.values if isinstance(mapping, ArrayAttr) else ()
     places = [_PLACES.get(str(place), "") for place in given]
     if "" in places:
         raise _refused(op, f"Map to {', '.join(list(_PLACES)[:6])}")
-    sizes = _numbers(op, "tile_sizes", "sizes")
-    loops = [_tiled(q, nest, sizes, places) for nest in q.nests(op)]
-    return [q.of(op), tuple(loop for own in loops for loop in own)]
+    loops: list[TileLoop] = []
+    sizes, threads = _sizes(q, op, "tile_sizes", "sizes"), _sizes(q, op, "num_threads")
+    for nest in _checked(q, op, threads or sizes):
+        own = _for_threads(op, nest, threads) if threads else sizes
+        made = _tiled(q, nest, own, places)
+        nest.around.append(tuple(made))
+        loops += made
+    return [q.of(op), tuple(loops)]
+
+
+def _for_threads(op: Operation, nest: Nest, threads: Sequence[int]) -> list[int]:
+    """The tile sizes that make so many tiles."""
+    sizes: list[int] = []
+    for count, extent in zip(threads, nest.extents, strict=False):
+        if count and extent is None:
+            raise _refused(op, "State tile_sizes: an extent is open")
+        sizes.append(-(-(extent or 0) // count) if count else 0)
+    return sizes
 
 
 def _bind(q: _Sequence, op: Operation, kind: str) -> list[Handle]:
     """Loops of this kind run where their mapping says."""
-    inside = {getattr(one, "function", getattr(one, "name", "")) for one in q.of(op)}
-    for handle in list(q.handles.values()):
-        for loop in handle:
-            if not isinstance(loop, TileLoop) or not loop.place.startswith(kind):
-                continue
-            step = s.bind(loop.name, loop.place)
-            own = q.bound.setdefault(loop.function, [])
-            if (loop.function in inside or "" in inside) and step not in own:
-                own.append(step)
+    inside = {_function_of(one) for one in q.of(op)}
+    for loop in (one for handle in list(q.handles.values()) for one in handle):
+        if not isinstance(loop, TileLoop) or not loop.place.startswith(kind):
+            continue
+        own = q.bound.setdefault(loop.function, [])
+        if (loop.function in inside or "" in inside) and loop not in own:
+            own.append(loop)
     return [q.of(op)] * len(op.results)
 
 
@@ -457,25 +682,37 @@ def _interchange(q: _Sequence, op: Operation) -> list[Handle]:
         named = [name for name in names if name]
         q.add(nest.function, s.interchange(nest.first, order=named))
         nest.loops[:] = names
+        nest.extents[:] = [nest.extents[position] for position in order]
     return [q.of(op)]
 
 
 def _fuse_into(q: _Sequence, op: Operation) -> list[Handle]:
-    """The producer gets tiles like those of its consumer, and then its loops."""
+    """Producers, the last one first, go into the loops over their consumer's tiles."""
     producers, loops = q.nests(op), q.loops(op, 1)
+    for producer in reversed(producers):
+        _fused(q, op, producer, loops)
+    found: list[Handle] = [tuple(producers), tuple(loops)]
+    return found[: len(op.results)]
+
+
+def _fused(
+    q: _Sequence, op: Operation, producer: Nest, loops: Sequence[TileLoop]
+) -> None:
+    """The producer gets tiles like those of its consumer, and then its loops."""
     steps = q.steps.get(loops[0].function, []) if loops else []
     tilings = [step for step in steps if loops[0].name in _names(step)]
-    if len(producers) != 1 or not tilings:
-        raise _refused(op, "Give one producer, and loops that tile its consumer")
+    if not tilings:
+        raise _refused(op, "Give producers, and loops that tile their consumer")
     given = tilings[-1].values["sizes"]
     sizes = [n for n in given if isinstance(n, int)] if isinstance(given, tuple) else []
-    sizes, (producer,) = sizes[: len(loops)], producers
+    sizes = sizes[: len(loops)]
     if 0 in sizes or len(loops) > len(producer.loops):
         raise _refused(op, "The loops over tiles must be those of the first dimensions")
     own = _tiled(q, producer, sizes)
     q.add(producer.function, s.fuse(own[0].name, loops[0].name, depth=len(loops)))
-    found: list[Handle] = [(producer,), tuple(loops)]
-    return found[: len(op.results)]
+    for loop, new in zip(loops, own, strict=True):
+        loop.name = new.name
+    producer.around.append(tuple(loops))
 
 
 def _names(step: Step) -> tuple[object, ...]:
@@ -483,10 +720,47 @@ def _names(step: Step) -> tuple[object, ...]:
     return found if isinstance(found, tuple) else ()
 
 
+def _tile_and_fuse(q: _Sequence, op: Operation) -> list[Handle]:
+    """``structured.fuse``: tiles of an operation, with the producers in their loops."""
+    sizes = _sizes(q, op, "tile_sizes", "sizes")
+    order = _numbers(op, "interchange", "tile_interchange")
+    nests = _checked(q, op, sizes)
+    handles = _in_loops(q, op, nests, sizes, order)
+    for number, nest in enumerate(nests):
+        loops = [loop for h in handles if isinstance(loop := h[number], TileLoop)]
+        waiting = [nest]
+        while waiting:
+            consumer = waiting.pop(0)
+            for one in _only_producers(q, consumer):
+                _fused(q, op, one, loops)
+                waiting.append(one)
+    return [q.of(op), *handles]
+
+
+def _only_producers(q: _Sequence, consumer: Nest) -> list[Nest]:
+    """The operations whose results this one alone takes, the last one first."""
+    taken = {*consumer.operation.operands}
+    found = [n for n in _nests(q) if taken & {*n.operation.results}]
+    return [
+        nest
+        for nest in reversed(found)
+        if sum(
+            bool({*o.operation.operands} & {*nest.operation.results}) for o in _nests(q)
+        )
+        == 1
+    ]
+
+
+def _fuse_sibling(q: _Sequence, op: Operation) -> list[Handle]:
+    """Two loops next to each other become one."""
+    (one,), (two,) = q.loops(op, 0), q.loops(op, 1)
+    q.add(one.function, s.fuse(one.name, two.name, depth=1))
+    two.name = one.name
+    return [(one,)]
+
+
 def _vectorize(q: _Sequence, op: Operation) -> list[Handle]:
-    for one in q.of(op):
-        name = one.name if isinstance(one, Function) else one.function
-        q.vectorized.add(name)
+    q.vectorized.update(map(_function_of, q.of(op)))
     return [q.of(op)] * len(op.results)
 
 
@@ -523,30 +797,78 @@ def _pipeline(q: _Sequence, op: Operation) -> list[Handle]:
     return [q.of(op)]
 
 
+def _promoted(q: _Sequence, op: Operation) -> list[Handle]:
+    """Tiles of operands are held in fast memory."""
+    numbers = _numbers(op, "operands_to_promote")
+    for nest in q.nests(op):
+        operands = nest.operation.operands
+        chosen = [operands[n] for n in numbers] if numbers else operands
+        names = [v.name for v in chosen if isinstance(v.type, MemRefType) and v.name]
+        if not nest.around or len(names) < len(chosen):
+            raise _refused(op, "Tile an operation on named memrefs first")
+        q.add(nest.function, s.stage(*dict.fromkeys(names)))
+    return [q.of(op)]
+
+
+def _padded(q: _Sequence, op: Operation) -> list[Handle]:
+    """Partial tiles have bounds of their own, so that nothing is padded."""
+    return [q.of(op), *(() for _ in op.results[1:])]
+
+
 _READ: dict[str, Callable[[_Sequence, Operation], list[Handle]]] = {
-    "transform.annotate": _nothing,
-    "transform.apply_cse": _nothing,
-    "transform.apply_dce": _nothing,
-    "transform.apply_licm": _nothing,
-    "transform.apply_patterns": _nothing,
-    "transform.cast": _same,
-    "transform.get_parent_op": _parent,
-    "transform.gpu.map_forall_to_blocks": lambda q, op: _bind(q, op, "block"),
-    "transform.gpu.map_nested_forall_to_threads": lambda q, op: _bind(q, op, "thread"),
-    "transform.include": _include,
-    "transform.loop.peel": _peel,
-    "transform.loop.pipeline": _pipeline,
-    "transform.loop.unroll": _unroll,
-    "transform.loop.unroll_and_jam": _unroll_and_jam,
-    "transform.merge_handles": _merged,
-    "transform.print": _nothing,
-    "transform.split_handle": _split,
-    "transform.structured.fuse_into_containing_op": _fuse_into,
-    "transform.structured.generalize": _same,
-    "transform.structured.interchange": _interchange,
-    "transform.structured.match": _match,
-    "transform.structured.tile_using_for": _tile_for,
-    "transform.structured.tile_using_forall": _tile_forall,
-    "transform.structured.vectorize": _vectorize,
-    "transform.structured.vectorize_children_and_apply_patterns": _vectorize,
+    **dict.fromkeys(
+        (
+            *("annotate", "apply_cse", "apply_dce", "apply_licm", "apply_patterns"),
+            *("bufferization.eliminate_empty_tensors", "debug.emit_remark_at"),
+            *("loop.hoist_loop_invariant_subsets", "loop.promote_if_one_iteration"),
+            "print",
+        ),
+        _nothing,
+    ),
+    **dict.fromkeys(
+        (
+            *("bufferization.one_shot_bufferize", "cast", "loop.forall_to_for"),
+            *("structured.decompose", "structured.generalize", "structured.specialize"),
+        ),
+        _same,
+    ),
+    **dict.fromkeys(
+        ("structured.tile", "structured.tile_to_scf_for", "structured.tile_using_for"),
+        _tile_for,
+    ),
+    **dict.fromkeys(
+        ("structured.tile_to_forall_op", "structured.tile_using_forall"), _tile_forall
+    ),
+    **dict.fromkeys(
+        (
+            "structured.vectorize",
+            "structured.vectorize_children_and_apply_patterns",
+        ),
+        _vectorize,
+    ),
+    "apply_registered_pass": _registered,
+    "foreach": _each,
+    "foreach_match": _each_match,
+    "get_consumers_of_result": _consumers,
+    "get_parent_op": _parent,
+    "get_producer_of_operand": _producer,
+    "gpu.map_forall_to_blocks": lambda q, op: _bind(q, op, "block"),
+    "gpu.map_nested_forall_to_threads": lambda q, op: _bind(q, op, "thread"),
+    "include": _include,
+    "loop.fuse_sibling": _fuse_sibling,
+    "loop.peel": _peel,
+    "loop.pipeline": _pipeline,
+    "loop.unroll": _unroll,
+    "loop.unroll_and_jam": _unroll_and_jam,
+    "match.operation_name": _has_name,
+    "merge_handles": _merged,
+    "param.constant": _parameter,
+    "split_handle": _split,
+    "structured.fuse": _tile_and_fuse,
+    "structured.fuse_into_containing_op": _fuse_into,
+    "structured.interchange": _interchange,
+    "structured.match": _match,
+    "structured.pad": _padded,
+    "structured.promote": _promoted,
 }
+"""The operations of `transform`, without the dialect's name."""

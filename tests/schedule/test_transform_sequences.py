@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -195,6 +197,29 @@ def answer(text: str) -> list[np.ndarray]:
     return [a, b, product] if PRODUCT in text else [a, b, c, product]
 
 
+FILES = {path.stem: path for path in sorted(Path(__file__).parent.glob("sequences/*"))}
+SHORT = "chapter_one", "matchers_and_actions"
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(n, marks=() if n in SHORT else pytest.mark.slow) for n in FILES],
+)
+def test_sequences_in_the_forms_of_the_dialects_documentation(
+    name: str, target: str
+) -> None:
+    text = FILES[name].read_text("utf-8")
+    parsed = gcg.parse(text)
+    assert str(gcg.parse(str(parsed))) == str(parsed)
+    assert str(gcg.parse(parsed.generic())) == str(parsed)
+    plain, stated = payload(parsed)
+    assert len(stated["f"]) >= 1
+    expected, found = outputs(str(plain), "interp"), outputs(text, target)
+    assert len(expected) == len(found)
+    assert all(map(np.array_equal, expected, found))
+
+
 QUICK = "tiles, and vectors", "blocks and threads, on tensors", "tiles of tiles"
 EACH = [
     pytest.param(name, marks=() if name in QUICK else pytest.mark.slow)
@@ -228,14 +253,47 @@ def test_mapped_loops_are_blocks_and_threads_of_a_gpu() -> None:
 
 
 WRONG: dict[str, tuple[str, str]] = {
-    "transform.structured.pad": (
-        f"%p = transform.structured.pad %mm : ({ANY}) -> {ANY}",
+    "transform.structured.hoist_pad": (
+        f"%p = transform.structured.hoist_pad %mm by 1 loops : ({ANY}) -> {ANY}",
         "unknown operation",
     ),
-    "num_threads": (
-        f"""%t, %l = transform.structured.tile_using_forall %mm num_threads [4]
-          : ({ANY}) -> ({ANY}, {ANY})""",
-        "tile_sizes in place of num_threads",
+    "more sizes than dimensions": (
+        f"""%t, %l:4 = transform.structured.tile_using_for %mm tile_sizes [4, 4, 4, 4]
+          : ({ANY}) -> ({ANY}, {ANY}, {ANY}, {ANY}, {ANY})""",
+        "one size for each dimension",
+    ),
+    "an order of fewer loops": (
+        f"""%t, %l:2 = transform.structured.tile_using_for %mm tile_sizes [4, 4]
+          interchange = [0] : ({ANY}) -> ({ANY}, {ANY}, {ANY})""",
+        "an interchange of the loops over tiles",
+    ),
+    "the loop around what is not tiled": (
+        f"""%l = transform.get_parent_op %mm {{op_name = "scf.for"}}
+          : ({ANY}) -> {ANY}""",
+        "has been tiled",
+    ),
+    "the producer of an argument": (
+        f"%p = transform.get_producer_of_operand %mm[0] : ({ANY}) -> {ANY}",
+        "no result of an operation",
+    ),
+    "a pass that does more than simplify": (
+        f"""%p = transform.apply_registered_pass "affine-loop-tile" to %root
+          : ({ANY}) -> {ANY}""",
+        "Passes that simplify",
+    ),
+    "an unknown interface": (
+        f"""%p = transform.structured.match interface{{FunctionOpInterface}} in %root
+          : ({ANY}) -> {ANY}""",
+        "one of the interfaces",
+    ),
+    "a size of no parameter": (
+        f"""%t, %l = transform.structured.tile_using_for %mm tile_sizes [%root]
+          : ({ANY}, {ANY}) -> ({ANY}, {ANY})""",
+        "one constant number",
+    ),
+    "promotion without tiles": (
+        f"%p = transform.structured.promote %mm : ({ANY}) -> {ANY}",
+        "Tile an operation",
     ),
     "warps": (
         f"""%t, %l = transform.structured.tile_using_forall %mm tile_sizes [4]

@@ -1,0 +1,17 @@
+module attributes {transform.with_named_sequence} {
+  func.func @f(%A: tensor<32x40xf32>, %B: tensor<32x40xf32>) -> tensor<32x40xf32> {
+    %e = tensor.empty() : tensor<32x40xf32>
+    %0 = linalg.exp {"__producer__"} ins(%A : tensor<32x40xf32>) outs(%e : tensor<32x40xf32>)
+        -> tensor<32x40xf32>
+    %1 = linalg.mul ins(%0, %B : tensor<32x40xf32>, tensor<32x40xf32>)
+        outs(%e : tensor<32x40xf32>) -> tensor<32x40xf32>
+    return %1 : tensor<32x40xf32>
+  }
+  transform.named_sequence @__transform_main(%arg1: !transform.any_op {transform.readonly}) {
+    %0 = transform.structured.match attributes{"__producer__"} in %arg1 : (!transform.any_op)
+        -> !transform.any_op
+    %1, %loop = transform.structured.tile_using_for %0 tile_sizes [16] : (!transform.any_op)
+        -> (!transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}

@@ -1,0 +1,15 @@
+module attributes {transform.with_named_sequence} {
+  func.func @f(%A: tensor<32x40xf32>, %B: tensor<32x40xf32>) -> tensor<32x40xf32> {
+    %e = tensor.empty() : tensor<32x40xf32>
+    %0 = linalg.exp ins(%A : tensor<32x40xf32>) outs(%e : tensor<32x40xf32>) -> tensor<32x40xf32>
+    %1 = linalg.mul ins(%0, %B : tensor<32x40xf32>, tensor<32x40xf32>)
+        outs(%e : tensor<32x40xf32>) -> tensor<32x40xf32>
+    return %1 : tensor<32x40xf32>
+  }
+  transform.named_sequence @__transform_main(%arg1: !transform.any_op {transform.readonly}) {
+    %0 = transform.structured.match ops{["linalg.mul"]} in %arg1 : (!transform.any_op)
+        -> !transform.any_op
+    %1, %loops:2 = transform.structured.fuse %0 {tile_sizes = [16, 8], tile_interchange = [0, 1]} : (!transform.any_op) -> (!transform.any_op, !transform.any_op, !transform.any_op)
+    transform.yield
+  }
+}
