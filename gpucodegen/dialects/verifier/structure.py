@@ -314,9 +314,6 @@ def check_attributes(op: Operation, definition: Op) -> None:
 
 def check_counts(op: Operation, definition: Op) -> None:
     """Operands, results and successors are as many as declared."""
-    counts = op.name, len(op.operands), len(op.results), len(op.successors)
-    if counts in _FITTING:
-        return
     if definition.is_segmented:
         _check_segments(op, definition)
     elif not _fits(definition.operands, len(op.operands)):
@@ -334,12 +331,6 @@ def check_counts(op: Operation, definition: Op) -> None:
         raise errors.WrongSuccessorCount.at(
             op, expected=definition.successors, actual=len(op.successors)
         )
-    if not definition.is_segmented:
-        _FITTING.add(counts)
-
-
-_FITTING: set[tuple[str, int, int, int]] = set()
-"""Names of operations without segments, with counts that their entries allow."""
 
 
 def _fits(slots: Sequence[Slot], count: int) -> bool:

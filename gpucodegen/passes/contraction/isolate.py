@@ -217,7 +217,9 @@ def _may_contract(op: Operation) -> bool:
             for value, old, product in pairs
         )
 
-    ends = (o.operands[: 1 if o.name == _STORE else None] for o in body if o.name in _ENDS)
+    ends = (
+        o.operands[: 1 if o.name == _STORE else None] for o in body if o.name in _ENDS
+    )
     return any(adds_product(made.get(value)) for values in ends for value in values)
 
 
