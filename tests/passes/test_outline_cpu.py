@@ -285,14 +285,15 @@ AT_A_PLACE = f"""func.func @f(%a: memref<8x4096xf32>, %x: memref<4xi32>,
   return
 }}"""
 BY_THE_KERNEL = f"memref.copy %row, %out : {ROW} to memref<1x4096xf32>"
-BY_THE_HOST = f"""%seven = memref.cast %row : {ROW} to memref<?x?xf32, strided<[?, 1], offset: ?>>
-  call @fill(%seven) : (memref<?x?xf32, strided<[?, 1], offset: ?>>) -> ()"""
+ANY = "memref<?x?xf32, strided<[?, 1], offset: ?>>"
+BY_THE_HOST = f"""%any = memref.cast %row : {ROW} to {ANY}
+  call @fill(%any) : ({ANY}) -> ()"""
 
 
 @pytest.mark.parametrize("is_host", [False, True])
 def test_views_at_computed_places_join_their_kernel(is_host: bool):
     text = AT_A_PLACE.replace("MORE", BY_THE_HOST if is_host else BY_THE_KERNEL)
-    outside = "func.func private @fill(memref<?x?xf32, strided<[?, 1], offset: ?>>)\n"
+    outside = f"func.func private @fill({ANY})\n"
 
     def fill(row: Any) -> None:
         np.asarray(row)[:] = 7
