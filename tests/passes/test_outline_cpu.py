@@ -259,6 +259,59 @@ def test_what_stands_between_nests_joins_their_kernel(
     assert "rt.alloc" not in f.source("f")
 
 
+VIEW = "memref<1x4xf32, strided<[4096, 1], offset: ?>>"
+ROW = "memref<1x4096xf32, strided<[4096, 1], offset: ?>>"
+AT_A_PLACE = f"""func.func @f(%a: memref<8x4096xf32>, %x: memref<4xi32>,
+                         %part: memref<1x4xf32>, %out: memref<1x4096xf32>) {{
+  affine.for %i = 0 to 4 {{
+    %v = affine.load %x[%i] : memref<4xi32>
+    %w = arith.addi %v, %v : i32
+    affine.store %w, %x[%i] : memref<4xi32>
+  }}
+  %first = arith.constant 0 : index
+  %last = arith.constant 7 : index
+  %n = affine.load %x[1] : memref<4xi32>
+  %m = arith.index_cast %n : i32 to index
+  %k = arith.maxsi %m, %first : index
+  %at = arith.minsi %k, %last : index
+  %row = memref.subview %a[%at, 0] [1, 4096] [1, 1] : memref<8x4096xf32> to {ROW}
+  %v = memref.subview %row[0, 8] [1, 4] [1, 1] : {ROW} to {VIEW}
+  memref.copy %v, %part : {VIEW} to memref<1x4xf32>
+  affine.for %i = 0 to 4 {{
+    %p = affine.load %part[0, %i] : memref<1x4xf32>
+    %q = arith.addf %p, %p : f32
+    affine.store %q, %part[0, %i] : memref<1x4xf32>
+  }}
+  MORE
+  return
+}}"""
+BY_THE_KERNEL = f"memref.copy %row, %out : {ROW} to memref<1x4096xf32>"
+ANY = "memref<?x?xf32, strided<[?, 1], offset: ?>>"
+BY_THE_HOST = f"""%any = memref.cast %row : {ROW} to {ANY}
+  call @fill(%any) : ({ANY}) -> ()"""
+
+
+@pytest.mark.parametrize("is_host", [False, True])
+def test_views_at_computed_places_join_their_kernel(is_host: bool):
+    text = AT_A_PLACE.replace("MORE", BY_THE_HOST if is_host else BY_THE_KERNEL)
+    outside = f"func.func private @fill({ANY})\n"
+
+    def fill(row: Any) -> None:
+        np.asarray(row)[:] = 7
+
+    externals = {"fill": fill} if is_host else {}
+    f = gcg.compile(outside * is_host + text, target="cpu", externals=externals)
+    a = np.arange(8 * 4096, dtype="f4").reshape(8, 4096)
+    before = a.copy()
+    x, part, out = np.array([0, 2, 5, 1], "i4"), np.zeros((1, 4), "f4"), a[:1].copy()
+    f.f(a, x, part, out)
+    assert f.source("f").count("rt.launch") == 1
+    assert np.array_equal(part[0], 2 * before[4, 8:12])
+    assert np.array_equal(out[0], before[0 if is_host else 4])
+    before[4] = 7 if is_host else before[4]
+    assert np.array_equal(a, before)
+
+
 def test_large_copies_are_the_hosts():
     f = gcg.compile(COPIED.replace("8xf32", "8192xf32"), target="cpu")
     assert f.source("f").count("rt.copy") == 1

@@ -14,7 +14,6 @@ from gpucodegen.dialects.verifier.structure import check_structure, check_symbol
 from gpucodegen.ir.operation import Operation, deep_recursion
 
 CHECKS = (
-    check_control_flow,
     check_dominance,
     check_symbols,
     check_affine_values,
@@ -32,5 +31,6 @@ def verify(
     op = module.operation if isinstance(module, Module) else module
     with deep_recursion():
         check_structure(op, verified)
+        check_control_flow(op, verified)
         for check in CHECKS:
             check(op)

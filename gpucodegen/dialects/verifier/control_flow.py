@@ -9,6 +9,7 @@ in it is visible. Unreachable blocks are not checked.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import field
 
 from gpucodegen import errors
@@ -22,6 +23,7 @@ from gpucodegen.dialects.framework.constraints import (
 )
 from gpucodegen.dialects.framework.definition import Op, Trait
 from gpucodegen.dialects.framework.printing import VERBATIM
+from gpucodegen.dialects.verifier.structure import unverified
 from gpucodegen.errors.base import Focus
 from gpucodegen.ir.operation import Block, Label, Operation, Region, Value
 from gpucodegen.records import dataclass
@@ -191,8 +193,11 @@ def _predecessors(
     return found
 
 
-def check_control_flow(root: Operation) -> None:
-    for op in root.walk():
+def check_control_flow(
+    root: Operation, verified: AbstractSet[Operation] = frozenset()
+) -> None:
+    """Check blocks, terminators and branches, but for those in ``verified``."""
+    for op in unverified(root, verified):
         definition = registry.lookup(op.name)
         for region in op.regions:
             _check_region(op, definition, region)

@@ -262,29 +262,33 @@ def check_structure(
 
     A rule sees the operation and its regions alone, and both never change.
     """
-    for op in _unverified(root, verified):
+    for op in unverified(root, verified):
         definition = registry.lookup(op.name)
         if definition is None:
             continue
         check_attributes(op, definition)
         check_counts(op, definition)
         check_regions(op, definition)
-        groups = definition.operand_groups(op) | definition.result_groups(op)
-        check_types(op, definition, groups)
-        check_equal_types(op, definition, groups)
-        check_inferred_types(op, definition, groups)
+        if definition.types or definition.same or definition.infer:
+            groups = definition.operand_groups(op) | definition.result_groups(op)
+            check_types(op, definition, groups)
+            check_equal_types(op, definition, groups)
+            check_inferred_types(op, definition, groups)
         for check in definition.checks:
             check(op)
 
 
-def _unverified(op: Operation, verified: AbstractSet[Operation]) -> Iterator[Operation]:
-    if op in verified:
-        return
-    yield op
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                yield from _unverified(inner, verified)
+def unverified(op: Operation, verified: AbstractSet[Operation]) -> Iterator[Operation]:
+    """An operation and all nested ones, without what is in ``verified`` ones."""
+    stack = [op]
+    while stack:
+        op = stack.pop()
+        if op in verified:
+            continue
+        yield op
+        for region in reversed(op.regions):
+            for block in reversed(region.blocks):
+                stack.extend(reversed(block.operations))
 
 
 # -- attributes ------------------------------------------------------------------------

@@ -195,11 +195,36 @@ class IsolateContractions(ModulePass):
 
 
 def _may_contract(op: Operation) -> bool:
-    """Whether an innermost loop multiplies and adds."""
+    """Whether a loop stores or yields an old value plus a product, as sums do.
+
+    The old value is loaded or carried, so a polynomial does not count.
+    """
     if op.name != "affine.for":
         return False
-    names = {inner.name for inner in op.body.operations}
-    return any({add, multiply} <= names for add, multiply in MULTIPLY.items())
+    body = op.body.operations
+    made = {inner.result: inner for inner in body if len(inner.results) == 1}
+    carried = op.body.arguments[1:]
+
+    def adds_product(total: Operation | None) -> bool:
+        if total is None or total.name not in MULTIPLY:
+            return False
+        first, second = (made.get(value) for value in total.operands)
+        pairs = (total.operands[0], first, second), (total.operands[1], second, first)
+        return any(
+            product is not None
+            and product.name == MULTIPLY[total.name]
+            and (value in carried if old is None else old.name == "affine.load")
+            for value, old, product in pairs
+        )
+
+    ends = (
+        o.operands[: 1 if o.name == _STORE else None] for o in body if o.name in _ENDS
+    )
+    return any(adds_product(made.get(value)) for values in ends for value in values)
+
+
+_STORE = "affine.store"
+_ENDS = frozenset({_STORE, "affine.yield"})
 
 
 def _isolated(

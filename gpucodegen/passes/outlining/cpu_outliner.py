@@ -50,10 +50,11 @@ from gpucodegen.passes.framework.functions import (
     with_blocks,
     without_dead_code,
 )
-from gpucodegen.passes.outlining.gpu_launch import VIEWS, isolate
+from gpucodegen.passes.outlining.gpu_launch import isolate
 from gpucodegen.passes.outlining.kernel_operations import (
     LOADS,
     SCALAR_DIALECTS,
+    VIEWS,
     is_repeatable,
     is_scalar_computation,
     is_step,
@@ -151,7 +152,7 @@ class CpuOutliner:
             return
         ending = steps_behind(group, after)
         group, after = (*group, *ending), after[len(ending) :]
-        inside = {id(op) for root in group for op in root.walk()}
+        inside, _ = self._inside(group)
         inside |= {id(op) for op in after if op.name == "memref.dealloc"}
         values = self._only_for(inside, host)
         own = first_to_fit(op for op in host if set() < self._used(op) <= inside)
@@ -172,6 +173,16 @@ class CpuOutliner:
                 inside.add(id(op))
         return taken[::-1]
 
+    def _inside(self, group: Sequence[Operation]) -> tuple[set[int], list[Operation]]:
+        """The operations of a kernel but the views that the host needs, and these."""
+        inside = {id(op) for root in group for op in root.walk()}
+        views: list[Operation] = []
+        for op in reversed(group):
+            if op.name in VIEWS and not self._used(op) <= inside:
+                views.insert(0, op)
+                inside.remove(id(op))
+        return inside, views
+
     def _used(self, op: Operation) -> set[int]:
         results = op.results
         return {id(user) for v in results for user in self.uses.get(v, ())}
@@ -179,13 +190,16 @@ class CpuOutliner:
     def _call(
         self, group: Sequence[Operation], own: Sequence[Operation]
     ) -> list[Operation]:
-        """A kernel of the group, with its own buffers, and the host's call of it."""
-        inside = {id(op) for root in group for op in root.walk()}
+        """A kernel of the group, with its own buffers, and the host's call of it.
+
+        The host repeats a view that it uses, too.
+        """
+        inside, views = self._inside(group)
         escaping = [
             value
             for op in group
             for value in op.results
-            if any(id(user) not in inside for user in self.uses.get(value, ()))
+            if op not in views and not self._used(op) <= inside
         ]
         b = Builder(group[0].location)
         boxes = [
@@ -200,7 +214,7 @@ class CpuOutliner:
             loaded = Operation("memref.load", (box,), (value,), location=b.location)
             b.operations.append(loaded)
             b.add("memref.dealloc", (box,))
-        return b.operations
+        return [*b.operations, *views]
 
     def _kernel(self, operations: Sequence[Operation], b: Builder) -> None:
         arguments, parameters, body = isolate(operations, self.definitions)

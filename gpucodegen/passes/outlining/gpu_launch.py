@@ -46,7 +46,7 @@ from gpucodegen.ir.operation import (
 from gpucodegen.ir.types import I32, INDEX, FunctionType, MemRefType, VectorType
 from gpucodegen.passes.framework.builder import Builder, IndexLike
 from gpucodegen.passes.framework.indexing import Index
-from gpucodegen.passes.outlining.kernel_operations import is_repeatable
+from gpucodegen.passes.outlining.kernel_operations import VIEWS, is_repeatable
 from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import GRID
 
@@ -163,18 +163,6 @@ ASSUMPTION = "memref.assume_alignment"
 """Holds for its operand as well as for its result."""
 REMATERIALISED = frozenset({"arith.constant", ASSUMPTION, "memref.dim"})
 """Pure operations that a kernel repeats instead of taking their result."""
-
-VIEWS = frozenset(
-    {
-        "memref.cast",
-        "memref.collapse_shape",
-        "memref.expand_shape",
-        "memref.reinterpret_cast",
-        "memref.subview",
-        "memref.transpose",
-    }
-)
-"""Repeated as well: a kernel does not know the offset of a view argument."""
 
 
 def _is_repeated(op: Operation) -> bool:

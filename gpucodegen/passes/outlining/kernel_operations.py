@@ -18,6 +18,7 @@ from gpucodegen.dialects import math
 from gpucodegen.dialects.arith import bit_width
 from gpucodegen.dialects.framework.definition import Trait
 from gpucodegen.dialects.framework.registry import lookup
+from gpucodegen.dialects.memref import needs_runtime
 from gpucodegen.dialects.shared.dma import TRANSFERS
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import (
@@ -112,6 +113,17 @@ def made_into_vectors(function: Operation) -> set[Value]:
     return found
 
 
+VIEWS = frozenset(
+    {
+        "memref.cast",
+        "memref.collapse_shape",
+        "memref.expand_shape",
+        "memref.reinterpret_cast",
+        "memref.subview",
+        "memref.transpose",
+    }
+)
+"""Kernels repeat them: a kernel does not know the offset of a view argument."""
 LOADS = frozenset({"affine.load", "memref.load"})
 STORES = frozenset({"affine.store", "memref.store"})
 EFFECTS = STORES | TRANSFERS | {"memref.copy"}
@@ -129,11 +141,15 @@ def is_step(op: Operation, made: Collection[Value] = ()) -> bool:
     >>> root = Operation("math.sqrt", (x,), (Value(F32, "y"),))
     >>> is_step(root, [x]), is_step(root)
     (True, False)
+
+    So are views at a computed place, and small copies of which one side is row-major.
     """
     if op.name in TRANSFERS:
         return True
     if op.name == "memref.copy":
-        return all(0 < known_bytes(v.type) <= SMALL_COPY for v in op.operands)
+        return any(0 < known_bytes(v.type) <= SMALL_COPY for v in op.operands)
+    if op.name in VIEWS:
+        return not needs_runtime(op) and any(v in made for v in op.operands)
     if op.name in LOADS | STORES:
         buffer = op.operands[op.name in STORES].type
         return isinstance(buffer, MemRefType) and _is_number(element_type(buffer))
