@@ -7,8 +7,10 @@ loop transformations", 1996) for one iteration, independent of the other loops' 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 
 from gpucodegen.tiling.machine.processor import MEMORY
+from gpucodegen.tiling.model.isl import Solver
 from gpucodegen.tiling.model.isl_forms import coefficients
 from gpucodegen.tiling.model.relations import Model, Reference, header
 from gpucodegen.tiling.model.scop import Loop
@@ -109,10 +111,16 @@ def _factors(model: Model, reference: Reference, loop: Loop) -> Sequence[int] | 
     if None in indices:
         return None
     target = ", ".join(map(str, indices))
-    text = f"{header(model.scop)} {{ [{', '.join(names)}] -> [{target}] }}"
-    rows = model.solver.ask(lambda: coefficients(model.solver.map(text)), None)
+    rows = _rows(f"{header(model.scop)} {{ [{', '.join(names)}] -> [{target}] }}")
     at = names.index(loop.name)
     return None if rows is None else [row[at] for row in rows]
+
+
+@lru_cache(maxsize=1 << 12)
+def _rows(text: str) -> tuple[tuple[int, ...], ...] | None:
+    """`coefficients` of isl text, which follow from it alone."""
+    solver = Solver()
+    return solver.ask(lambda: coefficients(solver.map(text)), None)
 
 
 TALL = 128

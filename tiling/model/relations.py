@@ -561,17 +561,15 @@ class _Builder:
             local = ", ".join(name for name, _ in access.span)
             touched = [f"exists {local} : ({conjunction(touched)})"]
         target = f"[{', '.join(names)}] -> [{', '.join(cell)}]"
-        anywhere = self.solver.map(self._text(target, ()))
         cells = self.solver.read(self._text(target, touched))
         values = self.frames[around.key].values
-        unknown = _Cells(
+        if cells is not None:
+            relation = self.solver.ask(lambda: values.apply_range(cells), None)
+            if relation is not None:
+                return _Cells(exact=True, relation=relation, cells=cells)
+        anywhere = self.solver.map(self._text(target, ()))
+        return _Cells(
             exact=False, relation=values.apply_range(anywhere), cells=anywhere
-        )
-        if cells is None:
-            return unknown
-        return self.solver.ask(
-            lambda: _Cells(exact=True, relation=values.apply_range(cells), cells=cells),
-            unknown,
         )
 
     def _tag(self, around: EnclosingScope, node: Leaf) -> Map | None:

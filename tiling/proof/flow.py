@@ -49,14 +49,12 @@ class ValueSource:
 class Flow:
     """The sources of the values of one reading reference.
 
-    ``initial``: { x -> c : no write has certainly happened before }. ``untouched``: { x
-    -> c : no write can have happened before }.
+    ``initial``: { x -> c : no write has certainly happened before }.
     """
 
     read: Reference
     sources: tuple[ValueSource, ...]
     initial: Map
-    untouched: Map
 
     def entering(self, depth: int) -> Map:
         """{ x -> c : the value may be from before the iteration of the outer loops }.
@@ -106,7 +104,7 @@ def _flow(model: Model, read: Reference, *, finished: bool) -> Flow:
     writes = model.writes.get(read.access.array, ())
     written = [_Write(w, _time(model, w)) for w in writes]
     is_certain = partial(_is_certain, read=read, finished=finished)
-    rest = untouched = read.relation.wrap()
+    rest = read.relation.wrap()
     targets = read.relation.range_map().reverse()
     sources: list[ValueSource] = []
     for equal in reversed(range(len(read.instances.loops) + 1)):
@@ -122,15 +120,12 @@ def _flow(model: Model, read: Reference, *, finished: bool) -> Flow:
         sources += [
             ValueSource(f.write.reference, f.level, _kept(f, last)) for f in found
         ]
-        for f in found:
-            untouched = untouched.subtract(f.pairs.range())
         if last is not None:
             rest = rest.subtract(last.domain())
     return Flow(
         read,
         tuple(s for s in sources if not s.pairs.is_empty()),
         rest.unwrap(),
-        untouched.unwrap(),
     )
 
 
@@ -362,19 +357,30 @@ def _nothing_written(model: Model, read: Reference) -> Map | None:
         Not exact:   without the x that read some c' with x -> c' not in untouched.
         Not certain: only if there is no such x.
     """
-    found = flow(model, read)
-    if found is None:
-        return None
 
     def nothing() -> Map | None:
-        untouched = found.untouched.intersect_range(_inside(model, read))
-        written = read.relation.subtract(found.untouched).domain()
+        whole = _untouched(model, read)
+        untouched = whole.intersect_range(_inside(model, read))
+        written = read.relation.subtract(whole).domain()
         if not read.exact:
             untouched = untouched.subtract_domain(written)
         hidden = not read.instances.certain and not written.is_empty()
         return None if hidden or untouched.is_empty() else untouched
 
     return model.solver.ask(nothing, None)
+
+
+def _untouched(model: Model, read: Reference) -> Map:
+    """{ x -> c in read : no y with y -> c in write is before x }."""
+    rest = read.relation.wrap()
+    targets = read.relation.range_map().reverse()
+    for equal in reversed(range(len(read.instances.loops) + 1)):
+        for write in model.writes.get(read.access.array, ()):
+            for _, pairs in _before(write, read, targets, equal, rest):
+                rest = rest.subtract(pairs.range())
+                if rest.is_empty():
+                    return rest.unwrap()
+    return rest.unwrap()
 
 
 def _inside(model: Model, read: Reference) -> Set:
