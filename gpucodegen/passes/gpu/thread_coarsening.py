@@ -94,7 +94,7 @@ def map_windows(nest: Nest) -> list[Operation] | None:
         loop.iv: Strip(body, loop, aliases, ranges, splits=splits) for loop in along
     }
     windows, nbytes, device = prod(known), _nbytes(body), nest.mapper.device
-    least = memory_clocks(windows, nbytes, device)
+    least = memory_clocks(windows, nbytes, device) / 3
     work = {
         (iv, lanes): cost
         for iv, strip in strips.items()
