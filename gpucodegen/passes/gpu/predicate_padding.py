@@ -143,7 +143,9 @@ def _without(
         if any(map(paying_contraction, distribute(op, analysis))):
             once = rewrite_bottom_up(fill, found.filled)
             nests = {first: [], second: once}
-            return [new for n, op in enumerate(operations) for new in nests.get(n, [op])]
+            return [
+                new for n, op in enumerate(operations) for new in nests.get(n, [op])
+            ]
 
     def predicated(op: Operation) -> Sequence[Operation] | None:
         is_load = op.name == "affine.load" and op.operands[0] is padded

@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from gpucodegen.dialects import affine
 from gpucodegen.ir.operation import Operation, Value, rewrite_bottom_up
 from gpucodegen.ir.types import MemRefType
+from gpucodegen.passes.analysis.lifting.accesses import is_memref
 from gpucodegen.passes.analysis.lifting.aliases import Aliases
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map
@@ -40,8 +41,8 @@ def with_speculative_loads(
     for op in (inner for root in operations for inner in root.walk()):
         if op.name == "affine.for" and (found := loop_range(op)) is not None:
             known[affine.For(op).iv] = found
-        elif op.name == "affine.store":
-            written.append(op.operands[1])
+        elif op.name not in ("affine.load", "memref.load"):
+            written += filter(is_memref, op.operands)
 
     def rewrite(op: Operation) -> list[Operation] | None:
         load = _predicated(op)
@@ -54,7 +55,10 @@ def with_speculative_loads(
 
 def _predicated(op: Operation) -> affine.Load | None:
     """The load of an array of fixed extents, if a condition chooses it or a value."""
-    if op.name != "affine.if" or len(op.results) != 1 or None in limits_of(op):
+    if op.name != "affine.if" or len(op.results) != 1:
+        return None
+    limits = limits_of(op)
+    if any(limit is None or (limit.constant or 0) < 0 for limit in limits):
         return None
     first, second = (region.blocks[0].operations for region in op.regions)
     if [o.name for o in first] != ["affine.load", "affine.yield"] or len(second) != 1:

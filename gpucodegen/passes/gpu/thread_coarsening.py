@@ -411,9 +411,7 @@ class _Merged:
         return kept[::-1]
 
 
-def _merged(
-    lanes: Sequence[Sequence[Operation]], aliases: Aliases
-) -> list[Operation]:
+def _merged(lanes: Sequence[Sequence[Operation]], aliases: Aliases) -> list[Operation]:
     merged = _Merged(aliases)
     for together in zip(*lanes, strict=True):
         for op in together:
