@@ -84,6 +84,36 @@ def test_other_copies_stay(changes: dict[str, str]) -> None:
     assert str(PredicatePadding().apply(module)) == str(module)
 
 
+PRODUCT = """
+func.func @f(%a: memref<60x60xf32>, %b: memref<64x64xf32>, %c: memref<64x64xf32>) {
+  %number = arith.constant 2.0 : f32
+  %p = memref.alloc() : memref<64x64xf32>
+  linalg.fill ins(%number : f32) outs(%p : memref<64x64xf32>)
+  affine.for %i = 0 to 60 {
+    affine.for %j = 0 to 60 {
+      %x = affine.load %a[%i, %j] : memref<60x60xf32>
+      affine.store %x, %p[%i + 1, %j + 3] : memref<64x64xf32>
+    }
+  }
+  linalg.matmul ins(%p, %b : memref<64x64xf32>, memref<64x64xf32>)
+      outs(%c : memref<64x64xf32>)
+  memref.dealloc %p : memref<64x64xf32>
+  return
+}
+"""
+
+
+def test_a_padded_factor_is_written_once() -> None:
+    rng = np.random.default_rng(1)
+    a, b, c = (rng.integers(-4, 5, (n, n)).astype("f4") for n in (60, 64, 64))
+    right = c + np.pad(a, ((1, 3), (3, 1)), constant_values=2) @ b
+    program = gcg.compile(PRODUCT, target="sim", arch="sm_80")
+    program.f(a, b, c)
+    np.testing.assert_array_equal(c, right)
+    kernels = program["f"].executable().kernels
+    assert len(kernels) == 2
+
+
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize("dimensions", [1, 2, 3])
 def test_pools_are_one_launch(dimensions: int) -> None:

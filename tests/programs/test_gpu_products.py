@@ -15,6 +15,7 @@ import gpucodegen as gcg
 from gpucodegen.compiling.targets import cuda_passes
 from gpucodegen.dialects.gpu import known_block
 from gpucodegen.passes.gpu.map_gpu import MapGpu
+from gpucodegen.tiling.machine.gpu.product_tiles import THREE_QUARTERS, SharedTiles
 from gpucodegen.tiling.machine.gpu.product_work import blocks_of, tile_of
 from tests.passes.lowering import apply
 
@@ -220,6 +221,26 @@ def test_single_elements_go_past_the_registers(shape: tuple[int, int, int]) -> N
     ]
     assert waits
     assert all(waits)  # none waits for all that is under way
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tile", THREE_QUARTERS, ids=lambda tile: str(tile.tile_rows))
+@pytest.mark.drawn(3)
+def test_sides_of_three_quarters_of_a_power_of_two(
+    tile: SharedTiles, mapped: Mapped
+) -> None:
+    rows, columns, terms = tile.tile_rows + 5, tile.tile_columns, 2 * tile.depth + 3
+    rng = np.random.default_rng(4)
+    a, b, c = (
+        rng.integers(-4, 5, shape).astype("f4")
+        for shape in ((rows, terms), (terms, columns), (rows, columns))
+    )
+    want = c + a @ b
+    sizes = tile.tile_rows, tile.tile_columns, tile.depth
+    each = tile.thread_rows, tile.thread_columns
+    text = product("nn", rows, columns, terms, "f32")
+    mapped(text, tile=(*sizes, *each), stages=tile.tile_rows % 128 and 3)(a, b, c)
+    np.testing.assert_array_equal(c, want)
 
 
 @pytest.mark.slow

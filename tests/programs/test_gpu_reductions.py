@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import gpucodegen as gcg
 from gpucodegen import errors
+from gpucodegen.tiling.machine.gpu import reductions
 
 SHAPES = [(70, 100), (33, 37), (1, 1), (3, 500), (500, 3), (64, 256), (0, 5), (5, 0)]
 """Rows and columns: odd ones, none, and such that vectors fit."""
@@ -458,3 +459,50 @@ def test_four_loops_of_two_operations(*, specialize: bool) -> None:
     s = np.zeros_like(a)
     gcg.compile(OPEN_LOOPS, target="sim", specialize=specialize).f(a, s)
     assert (s == 3 * a).all()
+
+
+ODD_ROWS = """func.func @f(%x: memref<3xWxf32>, %y: memref<3xWxf32>,
+    %s: memref<3xf32>) {
+  %zero = arith.constant 0.0 : f32
+  affine.for %i = 0 to 3 {
+    affine.store %zero, %s[%i] : memref<3xf32>
+    affine.for %j = 0 to W {
+      %a = affine.load %x[%i, %j] : memref<3xWxf32>
+      %t = affine.load %s[%i] : memref<3xf32>
+      %u = arith.addf %t, %a fastmath<reassoc> : f32
+      affine.store %u, %s[%i] : memref<3xf32>
+    }
+    affine.for %k = 0 to W {
+      %a = affine.load %x[%i, %k] : memref<3xWxf32>
+      %t = affine.load %s[%i] : memref<3xf32>
+      %u = arith.subf %a, %t : f32
+      affine.store %u, %y[%i, %k] : memref<3xWxf32>
+    }
+    affine.for %l = 0 to W {
+      %a = affine.load %x[%i, %l] : memref<3xWxf32>
+      %t = affine.load %y[%i, %l] : memref<3xWxf32>
+      %u = arith.mulf %a, %t : f32
+      affine.store %u, %y[%i, %l] : memref<3xWxf32>
+    }
+  }
+  return
+}"""
+
+
+@pytest.mark.parametrize("width", [1025, pytest.param(5001, marks=pytest.mark.slow)])
+def test_several_single_elements_of_a_member(
+    width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(reductions, "KEPT", 0)
+    monkeypatch.setattr(reductions, "MOST_PARTS", 1)
+    rng = np.random.default_rng(6)
+    x = rng.integers(-4, 5, (3, width)).astype("f4")
+    y, s = np.zeros_like(x), np.zeros(3, "f4")
+    program = gcg.compile(ODD_ROWS.replace("W", str(width)), target="sim")
+    program.f(x, y, s)
+    np.testing.assert_array_equal(s, x.sum(1))
+    np.testing.assert_array_equal(y, x * (x - s[:, None]))
+    mapped = dict(program["f"].executable().stages)["map-gpu"]
+    loops = [op for op in gcg.parse(mapped).walk() if op.name == "affine.for"]
+    loads = [sum(o.name == "affine.load" for o in op.walk()) for op in loops]
+    assert max(loads) >= 4

@@ -213,4 +213,6 @@ def test_what_a_plan_needs() -> None:
     assert plan({k: v for k, v in work.items() if k[1] == 1}, *many) is None
     crowded = {(i, n): (a, o, 99 * n) for (i, n), (a, o, _) in work.items()}
     assert plan(crowded, *many) is None
-    assert plan({("i", 1): (19, 40, 4), ("i", 2): (36, 78, 8)}, *many) is None
+    apart = {("i", 1): (19, 40, 4), ("i", 2): (36, 78, 8)}
+    assert plan(apart, *many) == ("i", 2)  # two windows wait together
+    assert plan(apart, 1 << 24, 1 << 30) is None

@@ -37,8 +37,10 @@ from gpucodegen.passes.gpu.nest_mapping import (
     Nest,
     Rows,
     parallel_chain,
+    ranges_of,
     trip_count,
 )
+from gpucodegen.passes.gpu.speculative_loads import with_speculative_loads
 from gpucodegen.passes.loops.coalesce import flat_nest
 from gpucodegen.passes.outlining.gpu_launch import KernelBody, thread_index
 from gpucodegen.passes.outlining.vector_width import (
@@ -161,6 +163,7 @@ def sweeps(
     if not chain or any(o.name in LOOPS for outer in body for o in outer.walk()):
         return
     views, loops, inside = _flattened(chain, body, aliases)
+    inside = with_speculative_loads(inside, ranges_of(loops), aliases)
     known = {**definitions, **{view.result: view for view in views}}
     for number in range(len(loops)):
         yield Sweep(number, loops, inside, known, views)

@@ -57,18 +57,16 @@ def interior_of(operations: Sequence[Operation], ranges: Ranges) -> Interior | N
     for op in (inner for root in operations for inner in root.walk()):
         made |= {*op.results, *(v for r in op.regions for v in _arguments(r))}
         if op.name == "affine.for":
-            bounds = affine.For(op).constant_bounds
-            if bounds is None or bounds[0] >= bounds[1]:
+            found = loop_range(op)
+            if found is None:
                 return None
-            step = affine.For(op).step
-            last = bounds[0] + (bounds[1] - 1 - bounds[0]) // step * step
-            inside[affine.For(op).iv] = Index.of(bounds[0]), Index.of(last)
+            inside[affine.For(op).iv] = found
         elif op.name == "affine.if" and op.results:
             conditions.append(op)
     limits: dict[Index, None] = {}
     for op in conditions:
-        for limit in _limits(op):
-            least = _least(limit, inside)
+        for limit in limits_of(op):
+            least = least_value(limit, inside)
             if least is None or not made.isdisjoint(least.values):
                 return None
             limits[least] = None
@@ -82,7 +80,7 @@ def _arguments(region: Region) -> list[Value]:
     return [v for block in region.blocks for v in block.arguments]
 
 
-def _limits(op: Operation) -> list[Index | None]:
+def limits_of(op: Operation) -> list[Index | None]:
     """Expressions that are >= 0 where a condition holds; None for an equality."""
     condition = op.attributes["condition"]
     assert isinstance(condition, IntegerSetAttr)
@@ -92,7 +90,17 @@ def _limits(op: Operation) -> list[Index | None]:
     ]
 
 
-def _least(limit: Index | None, ranges: Ranges) -> Index | None:
+def loop_range(op: Operation) -> tuple[Index, Index] | None:
+    """First and last value of a loop's variable; None if unknown, or if it has none."""
+    loop = affine.For(op)
+    bounds = loop.constant_bounds
+    if bounds is None or bounds[0] >= bounds[1]:
+        return None
+    last = bounds[0] + (bounds[1] - 1 - bounds[0]) // loop.step * loop.step
+    return Index.of(bounds[0]), Index.of(last)
+
+
+def least_value(limit: Index | None, ranges: Ranges) -> Index | None:
     """The least value of a linear expression over ranges; None if it is not linear."""
     if limit is None or not is_linear(limit):
         return None

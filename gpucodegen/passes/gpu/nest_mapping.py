@@ -21,8 +21,9 @@ from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map, replace_values
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.passes.gpu.interior import Interior, interior_of
+from gpucodegen.passes.gpu.interior import Interior, Ranges, interior_of
 from gpucodegen.passes.gpu.joined_launches import Joinable
+from gpucodegen.passes.gpu.speculative_loads import with_speculative_loads
 from gpucodegen.passes.loops.scalar_replacement import kept_in_values
 from gpucodegen.passes.outlining.gpu_launch import KernelBody, thread_index
 from gpucodegen.passes.outlining.vector_width import address_of
@@ -91,6 +92,17 @@ def trip_count(loop: MappedLoop) -> Index:
     """Iterations by the first upper bound; the others are guarded in the kernel."""
     span = loop.uppers[0] - loop.lower
     return (span + (loop.step - 1)) // loop.step
+
+
+def ranges_of(chain: Sequence[MappedLoop]) -> Ranges:
+    """First and last values of loops of one constant range."""
+    ranges: dict[Value, tuple[Index, Index]] = {}
+    for loop in chain:
+        first, count = loop.lower.constant, trip_count(loop).constant
+        if first is not None and count is not None and len(loop.uppers) == 1:
+            last = first + (count - 1) * loop.step
+            ranges[loop.iv] = Index.of(first), Index.of(last)
+    return ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,11 +286,12 @@ def map_parallel_loops(nest: Nest) -> list[Operation] | None:
     aliases = nest.mapper.surroundings.aliases
     body = inner_operations(chain[-1].operation)
     found = interior_of(body, {}) if is_wide(order[-1]) else None
-    inner = found or Interior((), ())
+    inner, ranges = found or Interior((), ()), ranges_of(chain)
 
     def in_registers(b: Builder, values: Mapping[Value, Value]) -> None:
         def built(b: Builder, body: Sequence[Operation]) -> None:
-            kept = (new for op in body for new in kept_in_values(op, aliases))
+            kept = [new for op in body for new in kept_in_values(op, aliases)]
+            kept = with_speculative_loads(kept, ranges, aliases)
             own = dict(values)
             b.operations += [clone(op, own) for op in kept]
 

@@ -5,7 +5,10 @@
 
 P is an allocation that these two nests alone write, the first one whole, and X does not
 change between the copy and the last load of P. Products on shared tiles keep the padded
-array: they copy rectangles of it.
+array: they copy rectangles of it.  It is written once then: nothing reads it between
+the two nests, so the last value of each element is all that counts.
+
+    P[i] = 0 <= i - o < n ? X[i - o] : c   for all i
 """
 
 from __future__ import annotations
@@ -58,7 +61,24 @@ class Padding:
     def load(self, op: Operation) -> list[Operation]:
         """The load of an element of the padded array."""
         view = affine.Load(op)
+        b = Builder(op.location)
+        value = self._value(b, from_map(view.map, view.map_operands), op.result.name)
+        *before, last = b.operations
+        assert last.result is value
+        return [*before, last.with_(results=op.results)]
+
+    def filled(self, op: Operation) -> list[Operation] | None:
+        """The store of the number as one of the padded array's element."""
+        if op.name != "affine.store":
+            return None
+        view = affine.Store(op)
         there = from_map(view.map, view.map_operands)
+        b = Builder(op.location)
+        b.store(self._value(b, there, "padded"), view.memref, there)
+        return b.operations
+
+    def _value(self, b: Builder, there: Sequence[Index], hint: str) -> Value:
+        """The element at indices of the padded array."""
         places = [at - o for at, o in zip(there, self.offsets, strict=True)]
         limits: list[Index] = []
         for place, count, extent in zip(places, self.counts, self.shape, strict=True):
@@ -66,17 +86,12 @@ class Padding:
                 limits += [place, Index.of(count - 1) - place]
         known = dict(zip(self.variables, places, strict=True))
         inside = [replace_values(index, known) for index in self.indices]
-        b = Builder(op.location)
-        hint = op.result.name
-        value = b.choose(
+        return b.choose(
             limits,
             lambda i: i.load(self.source, inside, hint),
             lambda _: self.number,
             hint,
         )
-        *before, last = b.operations
-        assert last.result is value
-        return [*before, last.with_(results=op.results)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +141,11 @@ def _without(
             return operations
         analysis = analyse([op], operations[:n], surroundings)
         if any(map(paying_contraction, distribute(op, analysis))):
-            return operations
+            once = rewrite_bottom_up(fill, found.filled)
+            nests = {first: [], second: once}
+            return [
+                new for n, op in enumerate(operations) for new in nests.get(n, [op])
+            ]
 
     def predicated(op: Operation) -> Sequence[Operation] | None:
         is_load = op.name == "affine.load" and op.operands[0] is padded

@@ -64,6 +64,9 @@ from gpucodegen.passes.outlining.vector_width import address_of
 from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.reductions import Rows, RowTeams, plan_rows
 
+TOGETHER = 4
+"""Elements of a member in flight at least: where they are not side by side, too."""
+
 
 def with_epilogue_initialisation(program: RowProgram) -> tuple[Operation, ...]:
     """The body of a program whose only structure is one free reduction."""
@@ -281,7 +284,9 @@ def _kernel(program: RowProgram, problem: Rows, plan: RowTeams) -> KernelBody | 
     )
     kept = KeptElements(mapper.surroundings.aliases, plan.keeps, _written(body))
     members = LaneGroup(((Index.of(member), plan.size),), is_warp=plan.count > 1)
-    deal = RowDistribution(members, program.nest.definitions, problem.width, kept)
+    deal = RowDistribution(
+        members, program.nest.definitions, problem.width, kept, TOGETHER
+    )
 
     def run(inner: Builder) -> None:
         dealing = RowShares(analysis, deal, program.order)

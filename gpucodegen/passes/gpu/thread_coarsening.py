@@ -52,15 +52,17 @@ from gpucodegen.passes.framework.indexing import (
     substituted,
 )
 from gpucodegen.passes.framework.nests import inner_operations
-from gpucodegen.passes.gpu.interior import Interior, interior_of
+from gpucodegen.passes.gpu.interior import Interior, Ranges, interior_of
 from gpucodegen.passes.gpu.nest_mapping import (
     MappedLoop,
     Nest,
     distributed_loops,
     is_wide,
+    ranges_of,
     thread_per_iteration,
     trip_count,
 )
+from gpucodegen.passes.gpu.speculative_loads import with_speculative_loads
 from gpucodegen.passes.loops.scalar_replacement import kept_in_values
 from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.coarsening import (
@@ -83,14 +85,16 @@ def map_windows(nest: Nest) -> list[Operation] | None:
     body = inner_operations(chain[-1].operation)
     if not any(op.name == "affine.for" for op in body):
         return None
-    splits = is_wide(order[-1])
+    splits, ranges = is_wide(order[-1]), ranges_of(chain)
+    aliases = nest.mapper.surroundings.aliases
+    along = [loop for loop in order[:-1] if _has_window(body, loop.iv)]
+    if not along and _has_window(body, order[-1].iv):
+        along = order[-2:-1]
     strips = {
-        loop.iv: Strip(body, loop, nest.mapper.surroundings.aliases, splits=splits)
-        for loop in order[:-1]
-        if _has_window(body, loop.iv)
+        loop.iv: Strip(body, loop, aliases, ranges, splits=splits) for loop in along
     }
     windows, nbytes, device = prod(known), _nbytes(body), nest.mapper.device
-    least = memory_clocks(windows, nbytes, device)
+    least = memory_clocks(windows, nbytes, device) / 3
     work = {
         (iv, lanes): cost
         for iv, strip in strips.items()
@@ -164,6 +168,8 @@ class Strip:
     body: Sequence[Operation]
     loop: MappedLoop
     aliases: Aliases
+    ranges: Ranges
+    """Those of the variables of the loops around the body."""
     splits: bool = False
     """Whether iterations at the borders run apart (`interior`)."""
 
@@ -181,11 +187,14 @@ class Strip:
     @cached_property
     def lanes(self) -> list[list[Operation]]:
         """The operations of each iteration, without loops; none without such a form."""
+        return self._written_out(self.inner.body)
+
+    def _written_out(self, body: Sequence[Operation]) -> list[list[Operation]]:
         made: list[list[Operation]] = []
         while len(made) < max(LANES):
             known = {self.loop.iv: Index.of(self.start) + len(made) * self.loop.step}
             try:
-                made.append(_bounded(_written_out(self.inner.body, {}, known)))
+                made.append(_bounded(_written_out(body, {}, known)))
             except _Refused:
                 return []
             if (len(made) + 1) * sum(map(_length, made[0])) > MOST_OPERATIONS:
@@ -208,20 +217,31 @@ class Strip:
 
     def side_by_side(self, count: int) -> list[Operation]:
         """The first iterations, an operation of all of them after the other."""
-        merged = _Merged(self.aliases)
-        for together in zip(*self.lanes[:count], strict=True):
-            for op in together:
-                merged.add(op)
-        return merged.without_overwritten()
+        return _merged(self.lanes[:count], self.aliases)
+
+    def _loading_first(self, made: Sequence[Operation], count: int) -> list[Operation]:
+        """Operations of several iterations, which branch around no load."""
+        ranges = dict(self.ranges)
+        if self.loop.iv in ranges:
+            first, last = ranges[self.loop.iv]
+            ranges[self.start] = first, last - (count - 1) * self.loop.step
+        return with_speculative_loads(made, ranges, self.aliases)
 
     def build(self, lanes: int, b: Builder, places: Mapping[Value, Value]) -> None:
-        """All iterations side by side; at the borders and the end one by one."""
+        """All iterations side by side; at the end one by one."""
         loop, first = self.loop, places[self.loop.iv]
         last = Index.of(first) + (lanes - 1) * loop.step
 
-        def together(i: Builder) -> None:
-            values = {**places, self.start: first}
-            made = self.side_by_side(lanes)
+        def inside(i: Builder) -> None:
+            made = self._loading_first(self.side_by_side(lanes), lanes)
+            i.operations += [substitute_values(op, values) for op in made]
+
+        def border(i: Builder) -> None:
+            around = self._written_out(self.body)[:lanes]
+            if len(around) < lanes:
+                alone(i)
+                return
+            made = self._loading_first(_merged(around, self.aliases), lanes)
             i.operations += [substitute_values(op, values) for op in made]
 
         def alone(i: Builder) -> None:
@@ -238,12 +258,14 @@ class Strip:
         is_whole = len(loop.uppers) == 1 and count is not None and not count % lanes
         ends = [] if is_whole else [upper - 1 - last for upper in loop.uppers]
         places = {**places, loop.iv: first}
+        values, limits = {**places, self.start: first}, list[Index]()
         for limit in self.inner.limits:
             for lane in (0, lanes - 1):
                 moved = {old: Index.of(new) for old, new in places.items()}
                 moved[loop.iv] = Index.of(first) + lane * loop.step
-                ends.append(replace_values(limit, moved))
-        b.guard([*dict.fromkeys(ends)], together, alone)
+                limits.append(replace_values(limit, moved))
+        limits = [*dict.fromkeys(limits)]
+        b.guard(ends, lambda i: i.guard(limits, inside, border), alone)
 
 
 def _length(op: Operation) -> int:
@@ -387,6 +409,14 @@ class _Merged:
             overwritten -= {p for p in overwritten if self._overlaps(read, p)}
             kept.append(op)
         return kept[::-1]
+
+
+def _merged(lanes: Sequence[Sequence[Operation]], aliases: Aliases) -> list[Operation]:
+    merged = _Merged(aliases)
+    for together in zip(*lanes, strict=True):
+        for op in together:
+            merged.add(op)
+    return merged.without_overwritten()
 
 
 def _place_of(op: Operation) -> Place:

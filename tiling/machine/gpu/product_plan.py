@@ -42,9 +42,11 @@ from gpucodegen.tiling.machine.gpu.product_tiles import (
     DOUBLES,
     FRAGMENTS,
     STAGES,
+    THREE_QUARTERS,
     Candidate,
     WarpgroupTiles,
     WarpTiles,
+    wastes_less,
 )
 from gpucodegen.tiling.machine.gpu.product_work import (
     GROUPS,
@@ -316,7 +318,8 @@ def _tiles(
 ) -> Iterator[Candidate]:
     """Plans of all kinds that fit the device, without split-K."""
     known = device or DEFAULT
-    kinds = [*CANDIDATES, *_warp_tiles(product, known)]
+    odd = (t for t in THREE_QUARTERS if wastes_less(t, product.rows, product.columns))
+    kinds = [*CANDIDATES, *odd, *_warp_tiles(product, known)]
     for plan in (way for tiles in kinds for way in staged(tiles, product)):
         found = fitted(plan, product, device=device)
         if found:

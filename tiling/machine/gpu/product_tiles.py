@@ -147,6 +147,14 @@ CANDIDATES: tuple[SharedTiles, ...] = (
     SharedTiles(128, 256, 8, 16, 8),
 )
 """In order from least waste on small problems to most reuse."""
+THREE_QUARTERS: tuple[SharedTiles, ...] = (
+    SharedTiles(24, 256, 8, 6, 8),
+    SharedTiles(48, 128, 16, 12, 8),
+    SharedTiles(96, 128, 16, 12, 8),
+    SharedTiles(128, 48, 16, 8, 6),
+    SharedTiles(128, 96, 16, 8, 12),
+)
+"""Candidates with a side of 3/4 of a power of two, for `wastes_less`."""
 FRAGMENTS: tuple[WarpTiles, ...] = (
     WarpTiles(32, 32, 32, 16, 16),
     WarpTiles(64, 32, 32, 32, 16),
@@ -189,6 +197,20 @@ TURNS = (2, 4)
 """Tiles per block that are tried, besides the number that keeps all blocks resident."""
 SPLITS = (1, 2, 3, 4, 6, 8)
 """Split-K factors."""
+
+
+def wastes_less(plan: SharedTiles, rows: int, columns: int) -> bool:
+    """Whether a side of 3/4 of a power of two covers an extent with fewer elements.
+
+    >>> [wastes_less(SharedTiles(48, 128, 16, 12, 8), rows, 64) for rows in (48, 64)]
+    [True, False]
+    """
+    sides = (plan.tile_rows, rows), (plan.tile_columns, columns)
+    return all(
+        -(-extent // side) * side < -(-extent // whole) * whole
+        for side, extent in sides
+        if (whole := 1 << (side - 1).bit_length()) != side
+    )
 
 
 @cache

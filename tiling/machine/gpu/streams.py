@@ -156,6 +156,8 @@ def candidates(
             continue
         needed = ceil(row / (width * groups))
         columns = min(threads, 1 << (needed - 1).bit_length())
+        if groups > 1 and columns * width * groups > row:
+            continue  # no thread would have all of its groups
         down = min(threads // columns, 1 << max(rows - 1, 0).bit_length())
         yield StreamPlan(width, groups, columns, max(down, 1))
 

@@ -492,6 +492,8 @@ class RowDistribution:
     )
     width: int = 1
     kept: KeptElements = field(default_factory=KeptElements)
+    together: int = 1
+    """Elements of a member whose loads are in flight together, at least ``width``."""
 
     @property
     def lanes(self) -> int:
@@ -501,7 +503,7 @@ class RowDistribution:
     @property
     def takes_neighbours(self) -> bool:
         """Whether a member's iterations are not merely strided by ``size``."""
-        return self.width > 1 or self.kept.is_on
+        return self.width > 1 or self.together > 1 or self.kept.is_on
 
     def run(
         self, b: Builder, row: Row, totals: Totals, outer: Mapping[Value, Index]
@@ -512,13 +514,35 @@ class RowDistribution:
         """
         if self.kept.is_on:
             return self._straight(b, row, totals, outer)
-        first, step = self.team.number * self.width, row.step * self.width
+        first, distance = self.team.number * self.width, self.team.size * self.width
+        chunks, trips = self.together // self.width, row.trips or 0
+        whole = trips // (chunks * distance) * chunks * distance if chunks > 1 else 0
+        starts = [lower + first * row.step for lower in row.lowers]
+
+        def several(i: Builder, iv: Value, values: Totals) -> Totals:
+            parts: list[list[Operation]] = []
+            for number in range(chunks):
+                part = Builder(i.location)
+                parts.append(part.operations)
+                at = Index.of(iv) + number * distance * row.step
+                values = self.chunk(part, row, at, values, outer, number)
+            i.operations += with_loads_hoisted(parts, self.kept.may_change)
+            return values
+
+        if whole:
+            step = chunks * distance * row.step
+            ends = [lower + whole * row.step for lower in row.lowers]
+            totals = b.carried_loop(
+                starts, ends, totals, several, step=step, hint=row.iv.name
+            )
+            starts = [start + whole * row.step for start in starts]
+        slot = chunks if whole else 0
         return b.carried_loop(
-            [lower + first * row.step for lower in row.lowers],
+            starts,
             row.uppers,
             totals,
-            lambda i, iv, values: self.chunk(i, row, Index.of(iv), values, outer),
-            step=step * self.team.size,
+            lambda i, iv, values: self.chunk(i, row, Index.of(iv), values, outer, slot),
+            step=distance * row.step,
             hint=row.iv.name,
         )
 
