@@ -377,11 +377,12 @@ def _breaking(block: Block, flag: str) -> Block:
     made: Block = []
     for node in block:
         if isinstance(node, ast.Break):
-            made.append(_assigned(node, flag, ast.Constant(False)))
+            made += [_assigned(node, flag, ast.Constant(False)), node]
         elif isinstance(node, ast.If):
             arms = (_breaking(arm, flag) for arm in (node.body, node.orelse))
-            node = _if(node, node.test, *arms)
-        made.append(node)
+            made.append(_if(node, node.test, *arms))
+        else:
+            made.append(node)
     return made
 
 

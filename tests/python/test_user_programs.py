@@ -1,4 +1,4 @@
-"""Programs as users write them, with arrays of no and of one element, on each target."""
+"""Programs as users write them, on arrays of no, of one and of several elements."""
 
 from __future__ import annotations
 

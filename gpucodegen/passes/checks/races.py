@@ -326,8 +326,8 @@ class VerifyKernels(ModulePass, name="verify-kernels"):
 def within_launches(kernel: Operation, module: Module) -> Operation | None:
     """The kernel under the condition that its block is one of the launched grid.
 
-    Arguments are in the ranges that the host's loops and clamps give them, and equal the
-    sums of other arguments as which the host computes them. The proof of a kernel
+    Arguments are in the ranges that the host's loops and clamps give them, and equal
+    the sums of other arguments as which the host computes them. The proof of a kernel
     does not know what is computed at the launch, and most do not need it: it makes
     every question harder. None if the grid is no affine function of the arguments, or
     if there are several launches.
