@@ -88,6 +88,15 @@ PROGRAMS: list[tuple[str, tuple[Any, ...]]] = [
         """,
         (HUGE,),
     ),
+    (
+        """
+        def f(n, x):
+            near = math.isclose(x, x + 1e-12), math.isclose(math.inf, x)
+            g = math.gcd(-n, 18), math.gcd(0, n), math.factorial(n)
+            return g, math.degrees(x), math.radians(n), near
+        """,
+        (12, 0.3),
+    ),
 ]
 ONE_ELEMENT: list[tuple[str, tuple[Any, ...]]] = [
     (
