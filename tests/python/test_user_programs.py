@@ -157,3 +157,16 @@ def test_rank_one_updates_of_lu_on_the_emulated_device() -> None:
     lu(expected)
     gcg.jit(target="sim")(lu)(a)
     np.testing.assert_allclose(a, expected)
+
+
+def test_assertion_that_shapes_decide_parts_no_launches() -> None:
+    def solve(matrix: Any, x: Any) -> Any:
+        y = np.zeros(len(x))
+        for i in range(len(x)):
+            y[i] = (x[i] - matrix[i, :i] @ y[:i]) / matrix[i, i]
+        return y
+
+    f = gcg.jit(target="cpu")(solve)
+    matrix, x = np.tri(5) + np.eye(5), np.arange(5.0)
+    assert "cf.assert" in f.mlir(matrix, x)
+    assert f.source(matrix, x).count("rt.launch(") == 1

@@ -8,7 +8,6 @@ blocks merged.
 
 from __future__ import annotations
 
-import operator
 from collections import ChainMap, Counter
 from collections.abc import Callable, Sequence
 from dataclasses import field
@@ -443,9 +442,9 @@ _FOLDS: dict[str, Fold] = {
     "arith.addi": _binary(lambda a, b: a + b),
     "arith.muli": _binary(lambda a, b: a * b),
     "arith.subi": _difference,
-    "arith.andi": _binary(operator.and_),
-    "arith.ori": _binary(operator.or_),
-    "arith.xori": _binary(operator.xor),
+    "arith.andi": _binary(lambda a, b: a & b),
+    "arith.ori": _binary(lambda a, b: a | b),
+    "arith.xori": _binary(lambda a, b: a ^ b),
     "arith.index_cast": _cast,
     "arith.maxsi": _clamp,
     "arith.minsi": _clamp,

@@ -207,9 +207,8 @@ def converted(c: Context, node: ast.Call, kind: Kind, arguments: list[Bound]) ->
         return elementwise(c, node, np.add, [arguments[0], imaginary], "`complex`")
     if len(arguments) == 1 and isinstance(arguments[0], str):
         try:
-            return known(
-                kind(arguments[0]) if is_python(kind) else kind.type(*arguments)
-            )
+            maker: Any = kind if is_python(kind) else dtype_of(kind).type
+            return known(maker(arguments[0]))
         except ValueError as problem:
             raise c.refuse(node, "this text as a number", f"{problem}") from problem
     if len(arguments) != 1 or not isinstance(arguments[0], Scalar | View | Lazy):
