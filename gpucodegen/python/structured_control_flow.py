@@ -14,7 +14,7 @@ from copy import copy, deepcopy
 from gpucodegen.records import dataclass
 
 RESULT = "return"
-"""The variable of the return value; no Python identifier."""
+"""The variable of the return value, and the prefix of its parts'; no identifier."""
 
 UNSET_NAME = "unset."
 """The name of the value that a result has before a loop returns it."""
@@ -206,7 +206,7 @@ class Structured:
             if not any(isinstance(part, ast.IfExp) for part in parts):
                 return [_branched(_assigned(node, RESULT, value))]
             self.flags += 1
-            found = [f"part.{self.flags}.{n}" for n in range(len(parts))]
+            found = [f"{RESULT}.{self.flags}.{n}" for n in range(len(parts))]
             made = [
                 _branched(_assigned(node, name, part))
                 for name, part in zip(found, parts, strict=True)
