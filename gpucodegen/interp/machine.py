@@ -91,7 +91,10 @@ def taken(value: Any, result: Value) -> Any:
         return canonical(value, ty)
     of = element_type(ty)
     made = np.asarray(value)
-    if made.dtype != element(of).dtype:
+    stored = element(of).dtype
+    if made.dtype.kind == "u" and stored.kind == "i":
+        made = made.astype(stored)  # MLIR's integers are bits without a sign
+    if made.dtype != stored:
         made = array_of(made.reshape(-1).tolist(), made.shape, of)
     if isinstance(ty, MemRefType | UnrankedMemRefType):
         return MemRef.of(made, of)

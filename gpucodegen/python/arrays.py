@@ -252,7 +252,7 @@ def stretched(array: Lazy, extents: Extents) -> Lazy:
 
 def _common_each(own: Extents, wide: Extents) -> None:
     for one, other in zip(own, wide, strict=True):
-        if one.mixed() != 1 and other.mixed() == 1:
+        if one.value is None and one.constant != 1 and other.mixed() == 1:
             raise Disagree
         common((one, other))
 

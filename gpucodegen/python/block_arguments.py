@@ -332,7 +332,7 @@ def join(c: Context, node: ast.AST, name: str, values: Sequence[Bound]) -> Joins
             found.append(join)
         else:
             return found
-    if name == RESULT:
+    if name.startswith(RESULT):
         hint = "End every way through the function with `return` of the same types"
         raise c.refuse(node, "results on some ways only", hint)
     first, second = (described(value) for value in values)

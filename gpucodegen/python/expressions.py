@@ -210,7 +210,7 @@ def scalar(c: Context, node: ast.expr, what: str) -> Scalar:
 
 
 def _constant(c: Context, node: ast.Constant) -> Bound:
-    if type(node.value) is int and not -(1 << 63) <= node.value < 1 << 63:
+    if type(node.value) is int and node.value >= 1 << 64:
         raise c.refuse(node, "integers of more than 64 bits", "Use a float")
     return frozen(node.value)
 

@@ -360,7 +360,7 @@ def _one(kind: Any, values: Any, given: Sequence[Any]) -> Any:
         return given[kind.number]
     value = next(values)
     if isinstance(kind, ArrayResult):
-        is_same = str(value.dtype) == kind.dtype.name
+        is_same = value.dtype is kind.dtype or str(value.dtype) == kind.dtype.name
         return value if is_same else value.view(kind.dtype)
     if is_python(kind):
         return kind(value)

@@ -119,6 +119,8 @@ def _expanded(
 
 def _mask(array: Array, values: Sequence[Bound], text: str) -> Advanced | None:
     """A mask over the first dimensions, with whole slices behind it."""
+    if not values:
+        return None
     first, *others = values
     is_mask = isinstance(first, View | Lazy) and first.dtype.kind == "b"
     if not is_mask or not all(_is_whole(value) for value in others):

@@ -140,7 +140,8 @@ def check_exponents(
     if not isinstance(exponent, Scalar):
         if category(lazy(exponent).kind) != "i":
             return
-        found = reduced(b, SMALLEST, exponent, range(len(exponent.extents)))
+        least = Reduction(np.minimum, 0)
+        found = reduced(b, least, exponent, range(len(exponent.extents)))
         assert isinstance(found, Scalar)
         exponent = found
     elementwise.refuse_negative(b, exponent)

@@ -74,9 +74,11 @@ class Scalar:
         return self.form or Linear({self.value: 1})
 
     def ssa(self, b: OperationList) -> Value:
-        """Its SSA value; a constant becomes ``arith.constant``."""
+        """Its SSA value; a constant becomes ``arith.constant``.  Raises OutOfRange."""
         if self.value is not None:
             return self.value
+        if self.kind is int and not ANY[0] <= self.constant <= ANY[1]:
+            raise OutOfRange
         ty = element(self.kind)
         if isinstance(ty, ComplexType):
             return complex_numbers.constant(b, self.constant, ty)

@@ -15,6 +15,7 @@ from typing import Any
 from gpucodegen import errors
 from gpucodegen.ir.attributes import StringAttr
 from gpucodegen.ir.operation import Region, single_block
+from gpucodegen.ir.types import I1
 from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python import indexing, loops, private_arrays
 from gpucodegen.python.arrays import Array, Lazy, Part, View, assign, in_memory, lazy
@@ -180,7 +181,15 @@ class Statements:
             text = str(node.msg.value)
         elif node.msg is not None and not isinstance(node.msg, ast.JoinedStr):
             raise c.refuse(node, "this message of `assert`", "Write a text")
-        c.b.add("cf.assert", (test.ssa(c.b),), (), {"msg": StringAttr(text)})
+        self.require(test, holds=True, message=text)
+
+    def require(self, test: Scalar, *, holds: bool, message: str) -> None:
+        """End the call by an error unless the test has a truth value."""
+        b = self.c.b
+        value = test.ssa(b)
+        if not holds:
+            value = b.value("arith.xori", (value, b.constant(True, I1)), I1)
+        b.add("cf.assert", (value,), (), {"msg": StringAttr(message)})
 
     def define(self, node: ast.FunctionDef) -> None:
         """A nested function, which is inlined where it is called."""
@@ -207,6 +216,16 @@ class Statements:
         if test.value is None:
             self.block(node.body if test.constant else node.orelse)
             return
+        is_own = c.source.place is None
+        for arm, other, holds in (
+            (node.body, node.orelse, False),
+            (node.orelse, node.body, True),
+        ):
+            if len(arm) == 1 and isinstance(arm[0], ast.Raise) and is_own:
+                c.at(arm[0])
+                self.require(test, holds=holds, message=_raised(arm[0]))
+                self.block(other)
+                return
         before = dict(c.variables)
         private = dict(c.private)
         arms: list[tuple[OperationList, Variables]] = []
@@ -284,6 +303,17 @@ class Statements:
         return [rebuilt(value, restored) for value in values[0]]
 
 
+def _raised(node: ast.Raise) -> str:
+    """The message of an exception."""
+    match node.exc:
+        case ast.Call(func=func, args=[ast.Constant(value=text)]):
+            return f"{ast.unparse(func)}: {text}"
+        case None:
+            return "an exception"
+        case raised:
+            return ast.unparse(raised)
+
+
 def _limited(value: Bound, alternatives: Sequence[Bound]) -> Bound:
     """An integer that is one of the alternatives, with their limits."""
     numbers = [a for a in alternatives if isinstance(a, Scalar)]
@@ -320,7 +350,7 @@ def _unpacked(c: Context, value: Bound, count: int) -> Bound:
 
 _HINT = "Write it with assignments, `if`, `for` over a range and `while`"
 _HINTS: dict[type[ast.AST], str] = {
-    ast.Raise: "Check arguments before the call, or return a flag",
+    ast.Raise: "Write it alone in a branch, or pass arguments that do not lead to it",
     ast.Try: "Check what may fail before the call",
     ast.With: "Open and close things outside of the function",
     ast.Import: "Import at the top of the file",

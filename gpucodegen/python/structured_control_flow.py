@@ -1,19 +1,20 @@
 """Rewrites jumps to structured control flow.
 
 ``return`` becomes an assignment to `RESULT`; the code after a branch that ends in a
-jump moves into the other branch. ``break`` ends the loop through a flag.
+jump moves into the other branch. ``break`` ends the loop through a flag. ``else`` of a
+loop with ``break`` becomes a branch on another flag.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Sequence
-from copy import deepcopy
+from copy import copy, deepcopy
 
 from gpucodegen.records import dataclass
 
 RESULT = "return"
-"""The variable of the return value; no Python identifier."""
+"""The variable of the return value, and the prefix of its parts'; no identifier."""
 
 UNSET_NAME = "unset."
 """The name of the value that a result has before a loop returns it."""
@@ -39,7 +40,30 @@ class Structured:
     flags: int = 0
 
     def function(self, tree: ast.FunctionDef) -> Block:
-        return self._sunk(tree.body, in_loop=False)
+        return self._sunk(self._without_else(tree.body), in_loop=False)
+
+    def _without_else(self, block: Sequence[ast.stmt]) -> Block:
+        """A block whose loops have no ``else``."""
+        made: Block = []
+        for node in block:
+            if isinstance(node, ast.If):
+                arms = map(self._without_else, (node.body, node.orelse))
+                made.append(_if(node, node.test, *arms))
+            elif isinstance(node, ast.For | ast.While):
+                body, other = map(self._without_else, (node.body, node.orelse))
+                loop = copy(node)
+                loop.body, loop.orelse = body, []
+                if not other or not _breaks(body):
+                    made += [loop, *other]
+                    continue
+                self.flags += 1
+                flag = f"unbroken.{self.flags}"
+                loop.body = _breaking(body, flag)
+                test = ast.copy_location(ast.If(_name(node, flag), other, []), node)
+                made += [_assigned(node, flag, ast.Constant(True)), loop, test]
+            else:
+                made.append(node)
+        return made
 
     def _sunk(
         self, block: Sequence[ast.stmt], *, in_loop: bool, flag: str = ""
@@ -50,6 +74,8 @@ class Structured:
             rest = list(block[n + 1 :])
             if isinstance(node, ast.Return | ast.Break | ast.Continue):
                 return [*made, *self._jump(node, in_loop, flag)]
+            if isinstance(node, ast.Raise):
+                return [*made, node]
             if isinstance(node, ast.FunctionDef) and in_loop:
                 hint = "Define it before the loop"
                 raise self.refuse(node, "a function defined inside of a loop", hint)
@@ -130,11 +156,21 @@ class Structured:
 
     def _over_elements(self, node: ast.For) -> Block:
         """A loop over an array's first dimension, or over the parts of a tuple."""
-        if isinstance(node.iter, ast.Tuple | ast.List) and not _breaks(node.body):
-            parts = [_assigned(node, deepcopy(node.target), e) for e in node.iter.elts]
-            bodies = [self._sunk(deepcopy(node.body), in_loop=True) for _ in parts]
-            return [s for n, part in enumerate(parts) for s in (part, *bodies[n])]
         self.flags += 1
+        if isinstance(node.iter, ast.Tuple | ast.List):
+            flag = f"{RUNS}{self.flags}" if _breaks(node.body) else ""
+            parts = [_assigned(node, deepcopy(node.target), e) for e in node.iter.elts]
+            bodies = [
+                [part, *self._sunk(deepcopy(node.body), in_loop=True, flag=flag)]
+                for part in parts
+            ]
+            if not flag:
+                return [inner for body in bodies for inner in body]
+            rounds = [
+                ast.copy_location(ast.If(_name(node, flag), body, []), node)
+                for body in bodies
+            ]
+            return [_assigned(node, flag, ast.Constant(True)), *rounds]
         array, count = f"array.{self.flags}", f"place.{self.flags}"
         made = deepcopy(node)
         element = ast.Subscript(_name(node, array), _name(node, count), ast.Load())
@@ -166,16 +202,23 @@ class Structured:
                 hint = "Assign the result to a variable, and `break`"
                 raise self.refuse(node, "`return` inside of a loop", hint)
             value = node.value or ast.copy_location(ast.Constant(None), node)
-            return [_branched(_assigned(node, RESULT, value))]
+            parts = value.elts if isinstance(value, ast.Tuple) else []
+            if not any(isinstance(part, ast.IfExp) for part in parts):
+                return [_branched(_assigned(node, RESULT, value))]
+            self.flags += 1
+            found = [f"{RESULT}.{self.flags}.{n}" for n in range(len(parts))]
+            made = [
+                _branched(_assigned(node, name, part))
+                for name, part in zip(found, parts, strict=True)
+            ]
+            whole = ast.Tuple([_name(node, name) for name in found], ast.Load())
+            return [*made, _assigned(node, RESULT, whole)]
         if isinstance(node, ast.Break):
             stop = ast.copy_location(ast.Constant(False), node)
             return [_assigned(node, flag, stop)]
         return []
 
     def _loop(self, node: ast.For | ast.While) -> Block:
-        if node.orelse:
-            hint = "Set a flag before `break`, and ask it after the loop"
-            raise self.refuse(node, "`else` of a loop", hint)
         if not _breaks(node.body):
             body = self._sunk(node.body, in_loop=True)
             made = deepcopy(node)
@@ -327,6 +370,20 @@ def _jumps(node: ast.stmt) -> bool:
     if isinstance(node, ast.For | ast.While):
         return any(isinstance(inner, ast.Return) for inner in ast.walk(node))
     return False
+
+
+def _breaking(block: Block, flag: str) -> Block:
+    """A loop's body that clears a flag before each ``break`` of this loop."""
+    made: Block = []
+    for node in block:
+        if isinstance(node, ast.Break):
+            made += [_assigned(node, flag, ast.Constant(False)), node]
+        elif isinstance(node, ast.If):
+            arms = (_breaking(arm, flag) for arm in (node.body, node.orelse))
+            made.append(_if(node, node.test, *arms))
+        else:
+            made.append(node)
+    return made
 
 
 def _breaks(block: Iterable[ast.stmt]) -> bool:

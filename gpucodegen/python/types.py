@@ -8,6 +8,7 @@ itself names for its function.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from typing import Any, cast
@@ -229,14 +230,18 @@ def of_argument(value: Any) -> ArgumentType | None:
     own = cast("Any", type(value))
     if own in PYTHON:
         return own
-    dtype = getattr(value, "dtype", None)
+    dtype = _numpy_dtype(getattr(value, "dtype", None))
+    if dtype is None or isinstance(value, np.generic):
+        return dtype
+    shape = tuple([1 if n == 1 else None for n in value.shape])
+    return ArrayType(dtype, shape, _is_contiguous(value))
+
+
+@functools.cache
+def _numpy_dtype(dtype: object) -> np.dtype[Any] | None:
+    """NumPy's dtype of a library's; None if there is none."""
     name = str(dtype).rpartition(".")[2]  # torch.float32
-    if dtype is None or name not in NUMPY:
-        return None
-    if isinstance(value, np.generic):
-        return np.dtype(name)
-    shape = tuple(1 if n == 1 else None for n in value.shape)
-    return ArrayType(np.dtype(name), shape, _is_contiguous(value))
+    return np.dtype(name) if name in NUMPY else None
 
 
 def _is_contiguous(array: Any) -> bool:

@@ -218,7 +218,7 @@ def broadcast_operands(
 
 def _whole(shape: Shape, full: Shape) -> list[bool]:
     """Per axis of the full shape: whether the operand is not broadcast along it."""
-    padded = (0,) * (len(full) - len(shape)) + shape
+    padded = (None,) * (len(full) - len(shape)) + shape
     return [have == want for have, want in zip(padded, full, strict=True)]
 
 

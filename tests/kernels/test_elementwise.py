@@ -35,7 +35,13 @@ EXPRESSIONS = {
     "x // 2 + y % 3": lambda _, x, y: x // 2 + y % 3,
     "sqrt(abs(x)) * floor(y)": lambda _, x, y: np.sqrt(np.abs(x)) * np.floor(y),
 }
-BROADCAST = (((3, 4), (4,)), ((2, 1, 4), (3, 1)), ((0, 3), (1, 3)), ((1,), (5,)))
+BROADCAST = (
+    ((3, 4), (4,)),
+    ((2, 1, 4), (3, 1)),
+    ((0, 3), (1, 3)),
+    ((1,), (5,)),
+    ((0, 3), (3,)),
+)
 
 
 def compare(text: str, shapes: Any, dtypes: tuple[str, str], a: Any) -> None:

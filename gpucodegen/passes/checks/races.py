@@ -26,7 +26,7 @@ from gpucodegen.dialects.shared.dma import (
     lengths_of,
     tag_of,
 )
-from gpucodegen.dialects.shared.integer_ranges import HALF, range_of_value
+from gpucodegen.dialects.shared.integer_ranges import HALF, WORD, IndexRanges
 from gpucodegen.ir.attributes import AffineMapAttr, IntegerAttr
 from gpucodegen.ir.locations import UNKNOWN, Location
 from gpucodegen.ir.operation import Operation, Value, operand_segments
@@ -326,7 +326,8 @@ class VerifyKernels(ModulePass, name="verify-kernels"):
 def within_launches(kernel: Operation, module: Module) -> Operation | None:
     """The kernel under the condition that its block is one of the launched grid.
 
-    Arguments are in the ranges in which the host clamps them. The proof of a kernel
+    Arguments are in the ranges that the host's loops and clamps give them, and equal
+    the sums of other arguments as which the host computes them. The proof of a kernel
     does not know what is computed at the launch, and most do not need it: it makes
     every question harder. None if the grid is no affine function of the arguments, or
     if there are several launches.
@@ -343,13 +344,19 @@ def within_launches(kernel: Operation, module: Module) -> Operation | None:
     passed = dict(zip(launch.arguments, Function(kernel).arguments, strict=False))
     b = Builder(kernel.location)
     limits: list[Index] = []
+    ranges = IndexRanges(kernel, extent=WORD._replace(low=0, exact=False))
+    for op in module.walk():
+        ranges.visit(op)
     for dimension, extent in zip("xyz", launch.grid, strict=True):
         size = _in_kernel(made.get(extent), passed)
         if size is not None:
             limits.append(size - thread_index(b, "block_id", dimension, "block") - 1)
     for value, argument in passed.items():
         if value.type == INDEX:
-            low, high, _ = range_of_value(value, made)
+            computed = _sum_in_kernel(made.get(value), made, passed)
+            if computed is not None:
+                limits += [computed - argument, Index.of(argument) - computed]
+            low, high, _ = ranges.at(value)
             limits += [Index.of(argument) - low] if low > HALF.low else []
             limits += [Index.of(high) - argument] if high < HALF.high else []
     if not limits:
@@ -361,6 +368,25 @@ def within_launches(kernel: Operation, module: Module) -> Operation | None:
 
 def _name(kernel: Operation) -> tuple[str, ...]:
     return (symbol_name(kernel),)
+
+
+def _sum_in_kernel(
+    op: Operation | None, made: Mapping[Value, Operation], passed: Mapping[Value, Value]
+) -> Index | None:
+    """A sum or difference of kernel arguments and constants that the host computes."""
+    if op is None or op.name not in ("arith.addi", "arith.subi"):
+        return _in_kernel(op, passed)
+    terms: list[Index] = []
+    for value in op.operands:
+        origin = made.get(value)
+        if value in passed:
+            terms.append(Index.of(passed[value]))
+        elif origin is not None and origin.name == "arith.constant":
+            terms.append(Index.of(origin.integer("value")))
+        else:
+            return None
+    one, other = terms
+    return one + other if op.name == "arith.addi" else one - other
 
 
 def _in_kernel(extent: Operation | None, passed: Mapping[Value, Value]) -> Index | None:

@@ -286,7 +286,12 @@ class _Folder:
         )
 
     def _structure(self, op: Operation) -> list[Operation] | None:
-        """Operations in place of a loop or condition with a known trip or truth."""
+        """Operations in place of a loop or condition with a known trip or truth.
+
+        Assertions that hold vanish.
+        """
+        if op.name == "cf.assert" and self.integer(op.operands[0]):
+            return []
         if op.name == "affine.if":
             return self._decided(op)
         if op.name == "scf.if":
@@ -437,6 +442,9 @@ _FOLDS: dict[str, Fold] = {
     "arith.addi": _binary(lambda a, b: a + b),
     "arith.muli": _binary(lambda a, b: a * b),
     "arith.subi": _difference,
+    "arith.andi": _binary(lambda a, b: a & b),
+    "arith.ori": _binary(lambda a, b: a | b),
+    "arith.xori": _binary(lambda a, b: a ^ b),
     "arith.index_cast": _cast,
     "arith.maxsi": _clamp,
     "arith.minsi": _clamp,

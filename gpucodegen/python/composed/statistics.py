@@ -71,7 +71,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
 def bincount(x: Any, weights: Any = None, minlength: int = 0) -> Any:
     x = np.asarray(x)
     assert np.min(x, initial=0) >= 0, "bincount counts no negative numbers"
-    count = max(int(np.max(x, initial=-1)) + 1, minlength)
+    count = max(int(np.max(x, initial=0)) + (x.size > 0), minlength)
     if weights is None:
         found = np.zeros(count, np.int64)
         for i in range(len(x)):

@@ -1,4 +1,4 @@
-"""Functions of NumPy that are composed of other ones, as programs in `composed`.
+"""Functions of NumPy and ``math`` that are composed of others: programs in `composed`.
 
 A call of such a function is inlined. Constants, dtypes and axes are known there, so a
 program branches on them; errors belong to the user's line.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import replace
 from types import FunctionType
@@ -22,6 +23,7 @@ from gpucodegen.python.composed import (
     calculus,
     checks,
     construction,
+    python_math,
     selection,
     statistics,
 )
@@ -95,9 +97,14 @@ FUNCTIONS: dict[Any, Rule] = {
         for name, function in vars(module).items()
         if is_composed(function) and hasattr(np, name)
     },
+    **{
+        getattr(math, name): _inlined(function)
+        for name, function in vars(python_math).items()
+        if is_composed(function)
+    },
     checks.constant: _constant,
     checks.axis_of: _axis,
     checks.is_one: _is_one,
     checks.last_diagonal: _last_diagonal,
 }
-"""The functions by NumPy's; a module of `composed` names them as NumPy does."""
+"""The functions by those that they replace, whose names they have."""

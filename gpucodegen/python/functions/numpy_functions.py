@@ -52,6 +52,7 @@ from gpucodegen.python.scalars import NoRow, Scalar, astype, chosen, compared, k
 from gpucodegen.python.types import (
     Kind,
     category,
+    described,
     dtype_of,
     is_python,
     joined,
@@ -204,8 +205,15 @@ def converted(c: Context, node: ast.Call, kind: Kind, arguments: list[Bound]) ->
     if kind is complex and len(arguments) == 2:
         imaginary = elementwise(c, node, np.multiply, [arguments[1], known(1j)], "")
         return elementwise(c, node, np.add, [arguments[0], imaginary], "`complex`")
+    if len(arguments) == 1 and isinstance(arguments[0], str):
+        try:
+            maker: Any = kind if is_python(kind) else dtype_of(kind).type
+            return known(maker(arguments[0]))
+        except ValueError as problem:
+            raise c.refuse(node, "this text as a number", f"{problem}") from problem
     if len(arguments) != 1 or not isinstance(arguments[0], Scalar | View | Lazy):
-        raise c.wrong(node, f"`{kind}`", arguments, "Convert one number or array")
+        what = f"`{described(kind)}`"
+        raise c.wrong(node, what, arguments, "Convert one number or array")
     value = arguments[0]
     if isinstance(value, Scalar):
         return convert(c.b, real_number(c, node, value, kind), kind)

@@ -323,7 +323,7 @@ def _repeated(
     view = in_memory(c.b, array_given(c, node, array))
     count = integer_given(c, node, repeats, "the number of repeats")
     if axis is None:
-        view = raveled(c, node, view)
+        view = in_memory(c.b, raveled(c, node, view))
     d = 0 if axis is None else axis_given(c, node, len(view.extents), axis)
     extents = list(view.extents)
     extents[d] = integers(c.b, "mul", extents[d], count)

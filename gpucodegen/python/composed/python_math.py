@@ -1,0 +1,36 @@
+"""Functions of Python's ``math``: divisors, factorials, angles and closeness."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+
+def gcd(a: Any, b: Any) -> Any:
+    a, b = abs(int(a)), abs(int(b))
+    while b != 0:
+        a, b = b, a % b
+    return a
+
+
+def factorial(n: Any) -> Any:
+    assert n >= 0, "factorial() of a negative number"
+    product = 1
+    for factor in range(2, int(n) + 1):
+        product *= factor
+    return product
+
+
+def radians(x: Any) -> Any:
+    return float(x) * (math.pi / 180)
+
+
+def degrees(x: Any) -> Any:
+    return float(x) * (180 / math.pi)
+
+
+def isclose(a: Any, b: Any, *, rel_tol: float = 1e-09, abs_tol: float = 0.0) -> Any:
+    a, b = float(a), float(b)
+    largest = max(abs(a), abs(b))
+    limit = max(rel_tol * largest, abs_tol)
+    return a == b or (abs(a - b) <= limit and largest < math.inf)
