@@ -397,7 +397,9 @@ def _kinds(one: Payload) -> set[str]:
 
 
 def _has_attributes(one: Payload, wanted: DictAttr) -> bool:
-    own = one.operation.attributes if isinstance(one, Nest) else {}
+    if not isinstance(one, Nest):
+        return False
+    own = one.operation.attributes
     return all(own.get(name) == value for name, value in wanted.entries)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Generator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any
@@ -179,7 +179,7 @@ def _choose_short_pointers() -> None:
 
 
 @contextmanager
-def _without_promotion() -> Iterator[None]:
+def _without_promotion() -> Generator[None, None, None]:
     """LLVM's LICM pass does not promote memory to registers inside.
 
     It compares the accesses of a loop in pairs, which takes more than half of the time
