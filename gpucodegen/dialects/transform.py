@@ -491,8 +491,10 @@ def _attributes(name: str) -> dict[str, AttributeKind]:
             found["failure_propagation"] = kinds.STRING
         elif item.startswith("?"):
             found[word] = kinds.UNIT
-        elif item in ("[]", "="):
-            found[_LIST if item == "[]" else _VALUE] = kinds.OPTIONAL
+        elif item == "=":
+            found[_VALUE] = kinds.ANY
+        elif item == "[]":
+            found[_LIST] = kinds.OPTIONAL
         elif item not in (word, "%", "%,", "()", ","):
             found[word] = kinds.OPTIONAL
     return found
@@ -545,8 +547,8 @@ OPERATIONS: tuple[Op, ...] = (
         "roots* -> results*",
         (_parse_matches, _print_matches),
         attributes={
-            "matchers": kinds.OPTIONAL,
-            "actions": kinds.OPTIONAL,
+            "matchers": kinds.ARRAY,
+            "actions": kinds.ARRAY,
             **dict.fromkeys(_FLAGS, kinds.UNIT),
         },
     ),

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from gpucodegen.dialects.transform import OPERATIONS, PATTERNS
 from gpucodegen.schedule.transform_sequences import applied, payload
 
 ANY = "!transform.any_op"
@@ -218,6 +219,21 @@ def test_sequences_in_the_forms_of_the_dialects_documentation(
     expected, found = outputs(str(plain), "interp"), outputs(text, target)
     assert len(expected) == len(found)
     assert all(map(np.array_equal, expected, found))
+
+
+def test_every_operation_is_in_a_sequence() -> None:
+    texts = [*MODULES.values(), *(p.read_text("utf-8") for p in FILES.values())]
+    seen = {op.name for text in texts for op in gcg.parse(text).walk()}
+    listed = {op.name for op in OPERATIONS}
+    assert {n for n in listed - seen if ".apply_patterns." not in n} == set()
+
+
+def test_patterns_are_read_with_their_options() -> None:
+    names = "\n".join(f"transform.apply_patterns.{name} a = 1" for name in PATTERNS)
+    sequence = f"transform.apply_patterns to %root {{ {names} }} : {ANY}"
+    parsed = gcg.parse(module(PRODUCT, sequence))
+    assert str(gcg.parse(str(parsed))) == str(parsed)
+    assert str(parsed).count(" a = 1") == len(PATTERNS)
 
 
 QUICK = "tiles, and vectors", "blocks and threads, on tensors", "tiles of tiles"
