@@ -97,6 +97,15 @@ PROGRAMS: list[tuple[str, tuple[Any, ...]]] = [
         """,
         (12, 0.3),
     ),
+    (
+        """
+        def f(n, k, huge):
+            roots = math.isqrt(n), math.isqrt(n * n - 1), math.isqrt(huge)
+            counts = math.comb(n, k), math.comb(k, n), math.comb(n, n)
+            return roots, counts, math.lcm(n, 18), math.lcm(0, n)
+        """,
+        (12, 5, 2**63 - 1),
+    ),
 ]
 ONE_ELEMENT: list[tuple[str, tuple[Any, ...]]] = [
     (

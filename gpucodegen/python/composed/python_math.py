@@ -1,4 +1,4 @@
-"""Functions of Python's ``math``: divisors, factorials, angles and closeness."""
+"""Functions of Python's ``math``: divisors, counts, roots, angles and closeness."""
 
 from __future__ import annotations
 
@@ -11,6 +11,30 @@ def gcd(a: Any, b: Any) -> Any:
     while b != 0:
         a, b = b, a % b
     return a
+
+
+def lcm(a: Any, b: Any) -> Any:
+    a, b = abs(int(a)), abs(int(b))
+    return a // max(gcd(a, b), 1) * b
+
+
+def comb(n: Any, k: Any) -> Any:
+    assert n >= 0 and k >= 0, "comb() of a negative number"
+    count = 1
+    for i in range(min(int(k), int(n) - int(k))):
+        count = count * (int(n) - i) // (i + 1)
+    return count * int(k <= n)
+
+
+def isqrt(n: Any) -> Any:
+    assert n >= 0, "isqrt() of a negative number"
+    largest = 3037000499  # its square has 63 bits
+    root = min(int(math.sqrt(float(n))), largest)
+    while root * root > int(n):
+        root -= 1
+    while root < largest and (root + 1) * (root + 1) <= int(n):
+        root += 1
+    return root
 
 
 def factorial(n: Any) -> Any:
