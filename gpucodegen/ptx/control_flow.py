@@ -93,6 +93,29 @@ class Nesting:
     order: tuple[int, ...]
     loops: tuple[Loop, ...]
 
+    def phases(self) -> dict[int, int]:
+        """By basic block, the header of its phase; blocks outside of loops have none.
+
+        A phase is a loop that contains no two loops side by side, of such loops the
+        outermost one.
+
+        >>> Nesting((0, 1, 2, 3), (Loop(1, frozenset({1})), Loop(2, frozenset({2})))
+        ...         ).phases()
+        {1: 1, 2: 2}
+        """
+        found: dict[int, int] = {}
+        for loop in self.loops:
+            inside = [other for other in self.loops if other.blocks < loop.blocks]
+            is_chain = all(
+                one.blocks <= other.blocks or other.blocks <= one.blocks
+                for one in inside
+                for other in inside
+            )
+            if is_chain:
+                for block in loop.blocks:
+                    found.setdefault(block, loop.header)
+        return found
+
 
 def nesting(after: Edges) -> Nesting:
     """The loops of a graph, and its order.

@@ -283,3 +283,28 @@ def test_arrays_may_be_larger_than_this_machines_memory() -> None:
     )
     (kernel,) = made.functions[0].kernels
     assert kernel.limits.memory_bytes == pytest.approx(8 * rows * row, rel=1e-3)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("row", "reads"), [(1 << 10, 1), (1 << 18, 2)])
+def test_rows_that_no_cache_holds_are_read_again(row: int, reads: int) -> None:
+    rows, ty = 4096, f"memref<4096x{row}xf32>"
+    text = f"""func.func @f(%x: {ty}, %y: {ty}) {{
+      %zero = arith.constant 0.0 : f32
+      affine.for %i = 0 to {rows} {{
+        %sum = affine.for %j = 0 to {row} iter_args(%s = %zero) -> f32 {{
+          %v = affine.load %x[%i, %j] : {ty}
+          %t = arith.addf %s, %v fastmath<reassoc> : f32
+          affine.yield %t : f32
+        }}
+        affine.for %j = 0 to {row} {{
+          %v = affine.load %x[%i, %j] : {ty}
+          %q = arith.divf %v, %sum : f32
+          affine.store %q, %y[%i, %j] : {ty}
+        }}
+      }}
+      return
+    }}"""
+    (kernel,) = report(text, arch="sm_90a").functions[0].kernels
+    moved = kernel.limits.memory_bytes / (4 * rows * row)
+    assert moved == pytest.approx(reads + 1, rel=0.01)

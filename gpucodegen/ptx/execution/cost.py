@@ -12,6 +12,7 @@ accesses beyond a cache that keeps all of them.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -110,16 +111,18 @@ class Footprint:
     """Sectors of one batch: a row of flags for each block, and direction.
 
     Only chunks of flags with an access are looked at, so that the cost does not grow
-    with the memory.
+    with the memory.  A direction may be any key under which sectors are counted.
     """
 
     def __init__(self, memory: Memory, blocks: int) -> None:
         self.memory, self.blocks = memory, blocks
         self._columns = align(memory.top >> SECTOR_SHIFT, 8) + 8
-        self._flags: dict[str, tuple[Flags, Flags]] = {}
+        self._flags: dict[Hashable, tuple[Flags, Flags]] = {}
         """Of sectors, and of chunks of them, by direction."""
 
-    def touch(self, direction: str, rows: Array, offsets: Array, width: int) -> None:
+    def touch(
+        self, direction: Hashable, rows: Array, offsets: Array, width: int
+    ) -> None:
         """Records accesses: blocks of the batch, byte offsets, sizes in bytes."""
         if direction not in self._flags:
             size = align(self.blocks * self._columns, CHUNK)
@@ -132,9 +135,9 @@ class Footprint:
             flags[places] = 1
             chunks[places // CHUNK] = 1
 
-    def count(self) -> Counter[tuple[str, int]]:
+    def count(self) -> Counter[tuple[Hashable, int]]:
         """Sectors by direction and by the allocation's first address, over blocks."""
-        found: Counter[tuple[str, int]] = Counter()
+        found: Counter[tuple[Hashable, int]] = Counter()
         for direction, (flags, chunks) in self._flags.items():
             sectors = np.sort(_places(flags, np.flatnonzero(chunks)) % self._columns)
             for start, end in self.memory.allocations():

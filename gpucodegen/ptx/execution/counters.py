@@ -60,18 +60,32 @@ class Counters:
         """By space and instruction, the bytes that a lane moves."""
         self.footprint: Counter[tuple[str, int]] = Counter()
         """Sectors of global memory, each counted once in a block: see `Footprint`."""
+        self.read_by_phases: Counter[int] = Counter()
+        """Sectors that are read by allocation, each counted once in a block's phase."""
         self.blocks = 0
         """Blocks that were executed."""
         self.is_cut = False
         """Whether their execution ended before they did."""
         self._known: dict[tuple[object, ...], Traffic] = {}
         self._touched: Footprint | None = None
+        phases = program.nesting.phases()
+        self._phases = {*phases.values()}
+        self._phase_of = {
+            index: phases[number]
+            for number, (first, stop) in enumerate(program.ranges)
+            if number in phases
+            for index in range(first, stop)
+        }
 
     def end_of_batch(self, blocks: int) -> None:
         """Adds the footprint of some blocks."""
         self.blocks += blocks
         if self._touched is not None:
-            self.footprint += self._touched.count()
+            for (key, start), sectors in self._touched.count().items():
+                if isinstance(key, str):
+                    self.footprint[key, start] += sectors
+                else:
+                    self.read_by_phases[start] += sectors
             self._touched = None
 
     def include(self, other: Counters) -> None:
@@ -79,6 +93,7 @@ class Counters:
         self.lanes += other.lanes
         self.warps += other.warps
         self.footprint += other.footprint
+        self.read_by_phases += other.read_by_phases
         self.places = other.places | self.places
         self.widths |= other.widths
         self.blocks += other.blocks
@@ -142,6 +157,9 @@ class Counters:
         rows = batch.row if lanes is None else batch.row[lanes]
         for direction in self.directions(index):
             self._touched.touch(direction, rows, offsets, width)
+            if direction == READS and len(self._phases) > 1:
+                phase = self._phase_of.get(index, -1)
+                self._touched.touch(phase, rows, offsets, width)
 
     def directions(self, index: int) -> tuple[str, ...]:
         """Whether an instruction reads or writes memory, or both."""

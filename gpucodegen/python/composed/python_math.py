@@ -19,7 +19,8 @@ def lcm(a: Any, b: Any) -> Any:
 
 
 def comb(n: Any, k: Any) -> Any:
-    assert n >= 0 and k >= 0, "comb() of a negative number"
+    assert n >= 0, "comb() of a negative number"
+    assert k >= 0, "comb() of a negative number"
     count = 1
     for i in range(min(int(k), int(n) - int(k))):
         count = count * (int(n) - i) // (i + 1)

@@ -16,7 +16,7 @@ from math import ceil, prod
 
 from gpucodegen.ptx.control_flow import Loop
 from gpucodegen.ptx.entries import Instruction
-from gpucodegen.ptx.execution.cost import WRITES
+from gpucodegen.ptx.execution.cost import READS, WRITES
 from gpucodegen.ptx.execution.counters import Counters
 from gpucodegen.records import dataclass
 from gpucodegen.report.gpu.emulated_counters import MeasuredLaunch
@@ -171,13 +171,28 @@ class Counted:
             if (where == "shared") == (space == "shared") and index in indices
         )
 
-    def memory(self, sizes: Mapping[int, int]) -> float:
-        """The least bytes that the device memory moves in one launch.
+    def memory(self, sizes: Mapping[int, int], held: float) -> float:
+        """The bytes that the device memory moves in one launch.
 
         Every array is read once and written once, as far as blocks touch it; ``sizes``
-        are those of the allocations by their first offset.
+        are those of the allocations by their first offset.  What a loop reads again
+        that follows another one comes from memory again if the blocks that run
+        together touch more than the ``held`` bytes that a cache keeps of each.
         """
-        return sum(self._moved(sizes).values())
+        moved = self._moved(sizes)
+        if self._touched_by_a_block() <= held:
+            return sum(moved.values())
+        each = self.counters.read_by_phases
+        again = (
+            moved[READS, start] * (each[start] / count - 1)
+            for (way, start), count in self.counters.footprint.items()
+            if way == READS and each[start] > count
+        )
+        return sum(moved.values()) + sum(again)
+
+    def _touched_by_a_block(self) -> float:
+        sectors = self.counters.footprint.total()
+        return sectors * SECTOR / max(self.counters.blocks, 1)
 
     def _moved(self, sizes: Mapping[int, int]) -> Mapping[tuple[str, int], float]:
         return {
@@ -199,11 +214,13 @@ class Counted:
         """Allocations that are written."""
         return {start for way, start in self.counters.footprint if way == WRITES}
 
-    def work(self, sizes: Mapping[int, int], machine: LoopFacts | None) -> Work:
+    def work(
+        self, sizes: Mapping[int, int], machine: LoopFacts | None, held: float
+    ) -> Work:
         """The work of one launch for a device's units.
 
         ``machine``: the main loop of the machine code, which replaces that of the PTX
-        where it is known.
+        where it is known.  ``sizes``, ``held``: as in `memory`.
         """
         scale, counters = self.launch.scale, self.counters
         totals, kinds = counters.totals(), self.executed()
@@ -231,7 +248,7 @@ class Counted:
             wavefronts=totals["shared cost"] * scale,
             sectors=totals["global cost"] * scale,
             block_sectors=sum(counters.footprint.values()) * scale,
-            memory=self.memory(sizes),
+            memory=self.memory(sizes, held),
             waits=self._visits(_waits) / self.warps,
             barriers=barriers,
             meetings=self._visits(_meets) / counters.blocks,

@@ -27,6 +27,7 @@ from gpucodegen.report.gpu.model import AccessRow, Execution, KernelReport, Laun
 from gpucodegen.tiling.machine.gpu.devices import GpuDevice, occupancy, waves
 from gpucodegen.tiling.machine.gpu.estimate import estimate
 from gpucodegen.tiling.machine.gpu.product_plan import busy
+from gpucodegen.tiling.machine.gpu.product_work import HELD
 
 SECTOR, WAVEFRONT = 32, 128
 """Bytes per sector and per wavefront."""
@@ -200,7 +201,8 @@ def kernel_report(
     facts = launch_facts(launch, code, around.device)
     loop, outer = counted.trip(counted.main), counted.trip(counted.outermost)
     machine = code.loop(loop) if code is not None else None
-    work = counted.work(around.sizes, machine)
+    held = _held_of_a_block(around.device, facts, launch)
+    work = counted.work(around.sizes, machine, held)
     accesses = accesses_of(launch, around)
     execution = _execution(launch, accesses)
     found = estimate(around.device, max(facts.resident_blocks, 1), work)
@@ -231,8 +233,17 @@ def launch_clocks(
     """Estimated clocks of one launch; ``sizes``: of allocations by first offset."""
     counted = Counted(launch)
     machine = None if code is None else code.loop(counted.trip(counted.main))
-    resident = launch_facts(launch, code, device).resident_blocks
-    return busy(estimate(device, max(resident, 1), counted.work(sizes, machine)))
+    facts = launch_facts(launch, code, device)
+    work = counted.work(sizes, machine, _held_of_a_block(device, facts, launch))
+    return busy(estimate(device, max(facts.resident_blocks, 1), work))
+
+
+def _held_of_a_block(
+    device: GpuDevice, facts: LaunchFacts, launch: MeasuredLaunch
+) -> float:
+    """The bytes of the L2 cache for what a block has touched."""
+    together = device.processors * max(facts.resident_blocks, 1)
+    return HELD * device.l2 / max(min(launch.blocks, together), 1)
 
 
 def accesses_of(launch: MeasuredLaunch, around: KernelContext) -> tuple[AccessRow, ...]:
