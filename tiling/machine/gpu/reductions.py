@@ -10,8 +10,7 @@ warps a share of their elements.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from math import ceil, hypot, log2
+from math import ceil, log2
 
 from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP, GpuDevice, occupancy
@@ -123,10 +122,7 @@ def _held(size: int, problem: Rows) -> int:
 
 
 def row_clocks(teams: RowTeams, problem: Rows, device: GpuDevice) -> float:
-    """Estimated clocks of a kernel, without its start.
-
-    The Euclidean norm of the busiest unit's and the waits, which few warps do not hide.
-    """
+    """Estimated clocks of a kernel, without its start."""
     blocks = ceil(problem.rows / teams.count)
     warps = blocks * teams.threads // WARP
     held = _held(teams.size, problem)
@@ -151,10 +147,8 @@ def row_clocks(teams: RowTeams, problem: Rows, device: GpuDevice) -> float:
         waits=passes * ceil(steps / max(outstanding, 1)),
         barriers=barriers,
     )
-    clocks = dict(estimate(device, fits.blocks, work).clocks)
-    waiting = clocks.pop(Unit.LATENCY)
-    busiest = max(clock for unit, clock in clocks.items() if unit is not Unit.LAUNCH)
-    return hypot(busiest, waiting)
+    clocks = estimate(device, fits.blocks, work).clocks
+    return max(clock for unit, clock in clocks.items() if unit is not Unit.LAUNCH)
 
 
 def plan_columns(
