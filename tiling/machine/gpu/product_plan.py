@@ -318,7 +318,12 @@ def _tiles(
 ) -> Iterator[Candidate]:
     """Plans of all kinds that fit the device, without split-K."""
     known = device or DEFAULT
-    odd = (t for t in THREE_QUARTERS if wastes_less(t, product.rows, product.columns))
+    odd = (
+        tiles
+        for tiles in THREE_QUARTERS
+        if wastes_less(tiles, product.rows, product.columns)
+        and blocks_of_plan(tiles, product) >= known.processors
+    )
     kinds = [*CANDIDATES, *odd, *_warp_tiles(product, known)]
     for plan in (way for tiles in kinds for way in staged(tiles, product)):
         found = fitted(plan, product, device=device)

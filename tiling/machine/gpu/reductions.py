@@ -10,6 +10,7 @@ warps a share of their elements.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import ceil, log2
 
 from gpucodegen.records import dataclass
