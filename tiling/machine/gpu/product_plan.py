@@ -52,6 +52,7 @@ from gpucodegen.tiling.machine.gpu.product_work import (
     GROUPS,
     Counts,
     Product,
+    blocks_of_plan,
     memory,
     partial_sums,
 )
