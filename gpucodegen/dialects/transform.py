@@ -208,7 +208,7 @@ def _braced(r: Reader, word: str) -> Attribute:
 
 
 def _numbers(r: Reader, parameters: list[Use]) -> Attribute:
-    """``[4, %size]``."""
+    """``[4, %size]``, with the use of ``%size`` among the parameters."""
 
     def number() -> Attribute:
         if r.token[:1] != "%":

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import field
-from itertools import zip_longest
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine
@@ -158,7 +157,11 @@ def payload(module: Module) -> tuple[Module, dict[str, Schedule]]:
     whole = module.operation.with_(attributes=kept).with_body(rest)
     plain, nests = _with_names(Module(whole))
     read = _Sequence(nests, named)
-    read.run(main, [(Function(""),)])
+    try:
+        read.run(main, [(Function(""),)])
+    except _NoMatch as found:
+        advice = "Match in a sequence that transform.foreach_match names"
+        raise _refused(found.operation, advice) from None
     return plain, {name: Schedule(tuple(own)) for name, own in read.finished().items()}
 
 
@@ -235,7 +238,11 @@ def _extents(op: Operation) -> list[int | None]:
 
 
 class _NoMatch(Exception):
-    """A matcher does not fit the operation."""
+    """A matcher does not fit; ``operation``: the one that says so."""
+
+    def __init__(self, operation: Operation) -> None:
+        super().__init__(operation.name)
+        self.operation = operation
 
 
 @dataclass(slots=True)
@@ -249,11 +256,17 @@ class _Sequence:
     bound: dict[str, list[TileLoop]] = field(default_factory=dict[str, list[TileLoop]])
     vectorized: set[str] = field(default_factory=set[str])
     tiles: int = 0
+    running: list[Operation] = field(default_factory=list[Operation])
 
     def run(self, sequence: Operation, arguments: Sequence[Handle]) -> list[Handle]:
         """Read the operations of a sequence; the handles that it yields."""
         block = sequence.body
-        self.handles |= dict(zip(block.arguments, arguments, strict=False))
+        if len(block.arguments) != len(arguments):
+            raise _refused(sequence, f"Let it take the {len(arguments)} handles given")
+        if sequence in self.running:
+            raise _refused(sequence, "Let no sequence run itself")
+        self.handles |= dict(zip(block.arguments, arguments, strict=True))
+        self.running.append(sequence)
         yielded: list[Handle] = []
         for op in block.operations:
             if op.name == "transform.yield":
@@ -264,6 +277,7 @@ class _Sequence:
                 raise _refused(op, f"Use one of {', '.join(sorted(_READ))}")
             found = read(self, op)
             self.handles |= dict(zip(op.results, found, strict=True))
+        self.running.pop()
         return yielded
 
     def finished(self) -> dict[str, list[Step]]:
@@ -462,8 +476,7 @@ def _parent(q: _Sequence, op: Operation) -> list[Handle]:
 
 def _producer(q: _Sequence, op: Operation) -> list[Handle]:
     """The operations whose result is this operand."""
-    (number,) = _numbers(op, "sizes") or [0]
-    values = [nest.operation.operands[number] for nest in q.nests(op)]
+    values = [_at(op, nest.operation.operands) for nest in q.nests(op)]
     made = {value: nest for nest in _nests(q) for value in nest.operation.results}
     if any(value not in made for value in values):
         raise _refused(op, "The operand is no result of an operation of linalg")
@@ -472,9 +485,16 @@ def _producer(q: _Sequence, op: Operation) -> list[Handle]:
 
 def _consumers(q: _Sequence, op: Operation) -> list[Handle]:
     """The operations that take this result."""
-    (number,) = _numbers(op, "sizes") or [0]
-    values = {nest.operation.results[number] for nest in q.nests(op)}
+    values = {_at(op, nest.operation.results) for nest in q.nests(op)}
     return [tuple(n for n in _nests(q) if values & {*n.operation.operands})]
+
+
+def _at(op: Operation, values: Sequence[Value]) -> Value:
+    """The value whose number an operation states."""
+    numbers = _numbers(op, "sizes")
+    if len(numbers) != 1 or not 0 <= numbers[0] < len(values):
+        raise _refused(op, f"Give one number below {len(values)}")
+    return values[numbers[0]]
 
 
 def _nests(q: _Sequence) -> list[Nest]:
@@ -509,9 +529,11 @@ def _each_match(q: _Sequence, op: Operation) -> list[Handle]:
     forwarded: list[list[Payload]] = [[] for _ in op.results[1:]]
     for one in [each for each in q.known if any(_is_inside(each, r) for r in roots)]:
         for matcher, action in pairs:
+            depth = len(q.running)
             try:
                 given = q.run(matcher, [(one,)])
             except _NoMatch:
+                del q.running[depth:]
                 continue
             for number, more in enumerate(q.run(action, given)[: len(forwarded)]):
                 forwarded[number] += more
@@ -523,7 +545,7 @@ def _has_name(q: _Sequence, op: Operation) -> list[Handle]:
     """Ends a matcher for operations of other names."""
     names = _strings(op.attributes.get("sizes"))
     if not all(names & _kinds(one) for one in q.of(op)):
-        raise _NoMatch
+        raise _NoMatch(op)
     return []
 
 
@@ -564,7 +586,9 @@ def _tiled(
 
     Tiles of one element have the loop of the dimension itself.
     """
-    dimensions = [d for d, size in enumerate(sizes) if size and nest.loops[d]]
+    nonzero = [d for d, size in enumerate(sizes) if size]
+    dimensions = [d for d in nonzero if nest.loops[d]]
+    where = dict(zip(nonzero, places, strict=False))
     stated = {d: sizes[d] for d in dimensions if sizes[d] > 1}
     last = max(stated, default=-1)
     real = [d for d, loop in enumerate(nest.loops[: last + 1]) if loop]
@@ -575,10 +599,9 @@ def _tiled(
         called = list(names.values())
         q.add(nest.function, s.tile(nest.first, sizes=given, names=called))
     made: list[TileLoop] = []
-    for d, place in zip_longest(dimensions, places[: len(dimensions)], fillvalue=""):
-        assert isinstance(d, int)
+    for d in dimensions:
         name = names[d] if d in stated else nest.loops[d]
-        made.append(TileLoop(nest.function, name, place))
+        made.append(TileLoop(nest.function, name, where.get(d, "")))
         extent = nest.extents[d]
         nest.extents[d] = sizes[d] if extent is None else min(extent, sizes[d])
     return made
@@ -592,7 +615,7 @@ def _tile_for(q: _Sequence, op: Operation) -> list[Handle]:
 
 
 def _checked(q: _Sequence, op: Operation, sizes: Sequence[int]) -> list[Nest]:
-    """The operations to tile."""
+    """The operations to tile.  Raises UnsupportedOperation for too many sizes."""
     nests = q.nests(op)
     if any(len(sizes) > len(nest.loops) for nest in nests):
         raise _refused(op, "Give at most one size for each dimension")
@@ -711,6 +734,10 @@ def _fused(
     if 0 in sizes or len(loops) > len(producer.loops):
         raise _refused(op, "The loops over tiles must be those of the first dimensions")
     own = _tiled(q, producer, sizes)
+    if len(own) != len(loops):
+        raise _refused(
+            op, "The producer has dimensions of one element, so no such loops"
+        )
     q.add(producer.function, s.fuse(own[0].name, loops[0].name, depth=len(loops)))
     for loop, new in zip(loops, own, strict=True):
         loop.name = new.name
@@ -755,7 +782,10 @@ def _only_producers(q: _Sequence, consumer: Nest) -> list[Nest]:
 
 def _fuse_sibling(q: _Sequence, op: Operation) -> list[Handle]:
     """Two loops next to each other become one."""
-    (one,), (two,) = q.loops(op, 0), q.loops(op, 1)
+    both = [*q.loops(op, 0), *q.loops(op, 1)]
+    if len(both) != 2:
+        raise _refused(op, "Give the handles of one loop each")
+    one, two = both
     q.add(one.function, s.fuse(one.name, two.name, depth=1))
     two.name = one.name
     return [(one,)]
@@ -804,6 +834,8 @@ def _promoted(q: _Sequence, op: Operation) -> list[Handle]:
     numbers = _numbers(op, "operands_to_promote")
     for nest in q.nests(op):
         operands = nest.operation.operands
+        if any(not 0 <= n < len(operands) for n in numbers):
+            raise _refused(op, f"Give numbers of operands below {len(operands)}")
         chosen = [operands[n] for n in numbers] if numbers else operands
         names = [v.name for v in chosen if isinstance(v.type, MemRefType) and v.name]
         if not nest.around or len(names) < len(chosen):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -200,6 +201,125 @@ def answer(text: str) -> list[np.ndarray]:
 
 FILES = {path.stem: path for path in sorted(Path(__file__).parent.glob("sequences/*"))}
 SHORT = "chapter_one", "matchers_and_actions"
+STEPS: dict[str, list[str]] = {
+    "bufferized": [
+        'tile("matmul0_d0", sizes=(8, 8))',
+    ],
+    "chapter_one": [
+        'tile("elemwise_binary1_d0", sizes=(8, 32))',
+        'tile("elemwise_binary0_d0", sizes=(8, 32))',
+        'fuse("elemwise_binary0_t2", "elemwise_binary1_t0", depth=2)',
+        'tile("matmul0_d0", sizes=(8, 32))',
+        'fuse("matmul0_t4", "elemwise_binary0_t2", depth=2)',
+        'tile("elemwise_binary0_d0", sizes=(4, 4))',
+        'tile("matmul0_d0", sizes=(4, 4))',
+        'fuse("matmul0_t8", "elemwise_binary0_t6", depth=2)',
+    ],
+    "consumer_of_a_result": [
+        'tile("add0_d0", sizes=(0, 8))',
+    ],
+    "filled_in_blocks_of_threads": [
+        'tile("matmul0_d0", sizes=(16, 20))',
+        'tile("fill0_d0", sizes=(16, 20))',
+        'fuse("fill0_t2", "matmul0_t0", depth=2)',
+        'tile("matmul0_d0", sizes=(0, 0, 12))',
+        'tile("matmul0_d0", sizes=(4, 4))',
+        'bind("fill0_t2", "block.y")',
+        'bind("fill0_t3", "block.x")',
+        'bind("matmul0_t7", "thread.y")',
+        'bind("matmul0_t8", "thread.x")',
+    ],
+    "for_each_operation": [
+        'tile("exp0_d0", sizes=(8,))',
+        'tile("mul0_d0", sizes=(8,))',
+    ],
+    "loop_around": [
+        'tile("matmul0_d0", sizes=(8, 16))',
+        'unroll("matmul0_t1", factor=2)',
+    ],
+    "match_by_attributes": [
+        'tile("exp0_d0", sizes=(16,))',
+    ],
+    "match_by_interface": [
+        'tile("mul0_d0", sizes=(8, 16))',
+    ],
+    "matchers_and_actions": [
+        'tile("matmul0_d0", sizes=(16, 16, 8))',
+        'tile("elemwise_binary0_d0", sizes=(8,))',
+        'tile("elemwise_binary1_d0", sizes=(8,))',
+    ],
+    "merged_and_jammed": [
+        'unroll_and_jam("abs0_d0", factor=2)',
+        'tile("matmul1_d0", sizes=(8, 8))',
+        'tile("matmul0_d0", sizes=(8, 8))',
+    ],
+    "number_of_blocks": [
+        'tile("matmul0_d0", sizes=(8, 8))',
+        'bind("matmul0_t0", "block.y")',
+        'bind("matmul0_t1", "block.x")',
+    ],
+    "padded_tiles": [
+        'tile("matmul0_d0", sizes=(5, 6, 7))',
+        "vectorize()",
+    ],
+    "pipelined_transfers": [
+        'pipeline("k")',
+    ],
+    "producer_of_an_operand": [
+        'tile("mul0_d0", sizes=(16,))',
+        'tile("exp0_d0", sizes=(16,))',
+        'fuse("exp0_t1", "mul0_t0", depth=1)',
+    ],
+    "promoted_operands": [
+        'tile("matmul0_d0", sizes=(8, 16, 8))',
+        'stage("A", "B")',
+    ],
+    "siblings_and_handles": [
+        'tile("exp0_d0", sizes=(8, 8))',
+        'tile("abs0_d0", sizes=(8,))',
+        'fuse("abs0_t2", "exp0_t0", depth=1)',
+    ],
+    "sizes_of_parameters": [
+        'tile("matmul0_d0", sizes=(8, 16, 8))',
+    ],
+    "text_of_2022": [
+        'tile("matmul0_d0", sizes=(4, 4, 4))',
+    ],
+    "text_of_2023": [
+        'tile("matmul0_d0", sizes=(4, 4, 4))',
+        'peel("matmul0_t0", front=0, back=1)',
+    ],
+    "tile_and_fuse": [
+        'tile("mul0_d0", sizes=(16, 8))',
+        'tile("exp0_d0", sizes=(16, 8))',
+        'fuse("exp0_t2", "mul0_t0", depth=2)',
+    ],
+    "tile_and_fuse_by_attributes": [
+        'tile("mul0_d0", sizes=(16, 8))',
+        'tile("exp0_d0", sizes=(16, 8))',
+        'fuse("exp0_t2", "mul0_t0", depth=2)',
+    ],
+    "typed_handles": [
+        'tile("matmul0_d0", sizes=(4, 8, 16))',
+        'unroll("matmul0_t2", factor=4)',
+    ],
+    "vectorized_by_patterns": [
+        'tile("matmul0_d0", sizes=(8, 16, 8))',
+        "vectorize()",
+    ],
+}
+"""The steps that each file states, without the names of tile loops."""
+
+
+def test_sequences_state_these_steps() -> None:
+    found = {
+        name: [
+            re.sub(r", names=\(.*\)\)$", ")", str(step))
+            for step in payload(gcg.parse(path.read_text("utf-8")))[1]["f"]
+        ]
+        for name, path in FILES.items()
+    }
+    assert found == STEPS
 
 
 @pytest.mark.parametrize("target", ["cpu", "sim"])
@@ -262,6 +382,24 @@ def test_a_module_is_printed_and_scheduled_by_opt(name: str) -> None:
     assert "transform." not in str(applied(parsed))
 
 
+def test_mappings_of_dimensions_of_one_element_are_left_out() -> None:
+    text = module(
+        CONVOLUTION,
+        f"""
+        %c = transform.structured.match ops{{["linalg.conv_2d_nhwc_hwcf"]}} in %root
+          : ({ANY}) -> {ANY}
+        %t, %l = transform.structured.tile_using_forall %c tile_sizes [1, 4, 3]
+          (mapping = [#gpu.block<z>, #gpu.block<y>, #gpu.block<x>])
+          : ({ANY}) -> ({ANY}, {ANY})
+        %g = transform.gpu.map_forall_to_blocks %root generate_gpu_launch
+          : ({ANY}) -> {ANY}""",
+    )
+    stated = str(payload(gcg.parse(text))[1]["f"])
+    assert '"block.y"' in stated
+    assert '"block.x"' in stated
+    assert '"block.z"' not in stated
+
+
 def test_mapped_loops_are_blocks_and_threads_of_a_gpu() -> None:
     text = MODULES["blocks and threads, on tensors"]
     source = gcg.compile(text, target="sim").source("f")
@@ -306,6 +444,36 @@ WRONG: dict[str, tuple[str, str]] = {
         f"""%t, %l = transform.structured.tile_using_for %mm tile_sizes [%root]
           : ({ANY}, {ANY}) -> ({ANY}, {ANY})""",
         "one constant number",
+    ),
+    "an operand that is not there": (
+        f"%p = transform.get_producer_of_operand %mm[7] : ({ANY}) -> {ANY}",
+        "one number below 3",
+    ),
+    "a matcher outside of a matcher": (
+        f'transform.match.operation_name %mm ["linalg.exp"] : {ANY}',
+        "in a sequence that transform.foreach_match names",
+    ),
+    "siblings of several loops": (
+        f"""%t, %l = transform.structured.tile_using_forall %mm tile_sizes [4, 4]
+          : ({ANY}) -> ({ANY}, {ANY})
+        %s = transform.loop.fuse_sibling %l into %l : ({ANY}, {ANY}) -> {ANY}""",
+        "one loop each",
+    ),
+    "a sequence that runs itself": (
+        f"""transform.include @__transform_main failures(propagate) (%mm)
+          : ({ANY}) -> ()""",
+        "run itself",
+    ),
+    "a sequence of other handles": (
+        "transform.include @__transform_main failures(propagate) () : () -> ()",
+        "the 0 handles given",
+    ),
+    "promotion of an operand that is not there": (
+        f"""%t, %l = transform.structured.tile_using_for %mm tile_sizes [4]
+          : ({ANY}) -> ({ANY}, {ANY})
+        %p = transform.structured.promote %t {{operands_to_promote = [5]}}
+          : ({ANY}) -> {ANY}""",
+        "below 3",
     ),
     "promotion without tiles": (
         f"%p = transform.structured.promote %mm : ({ANY}) -> {ANY}",
