@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
+from operator import mul
 from typing import TypeVar
 
 from gpucodegen.kernels.elements import I64, INDEX
@@ -131,6 +133,8 @@ def convolve(
     made = [*groups.results]
     kept = replaced(layout.names("n", "f", outs), layout.channels, made)
     summed = [*taps, *groups.terms]
+    if not layout.is_last and _fill_tiles(window):
+        summed = [*groups.terms, *taps]
     loops = {name: f"d{n}" for n, name in enumerate([*kept, *summed])}
     moved = [under(loops, window, n) for n in sides]
     tapped = [loops[tap] for tap in taps]
@@ -164,6 +168,16 @@ def convolve(
         [Operand(into, at(kept))],
         body,
     )
+
+
+TILE = range(8, 22)
+"""Terms of a K tile of a GPU's products without tensor cores."""
+
+
+def _fill_tiles(window: SlidingWindow) -> bool:
+    """Whether K tiles have whole runs of taps, which filters hold side by side."""
+    runs = [*accumulate(reversed(window.extents), mul)]
+    return runs[-1] < TILE.stop or any(run in TILE for run in runs)
 
 
 def filter_axes(

@@ -223,6 +223,38 @@ def test_single_elements_go_past_the_registers(shape: tuple[int, int, int]) -> N
     assert all(waits)  # none waits for all that is under way
 
 
+@pytest.mark.parametrize(
+    ("channels", "taps", "depth"), [(4, (3, 3), 18), (2, (5, 7), 7)], ids=str
+)
+def test_windows_go_past_the_registers(
+    channels: int, taps: tuple[int, int], depth: int
+) -> None:
+    """K tiles have whole rows of taps, so addresses differ by constants."""
+    shapes = (
+        (2, channels, 7 + taps[0], 7 + taps[1]),
+        (64, channels, *taps),
+        (2, 64, 8, 8),
+    )
+    x, w, y = (f"memref<{'x'.join(map(str, shape))}xf32>" for shape in shapes)
+    text = f"""
+func.func @f(%x: {x}, %w: {w}, %y: {y}) {{
+  linalg.conv_2d_nchw_fchw ins(%x, %w : {x}, {w}) outs(%y : {y})
+  return
+}}"""
+    rng = np.random.default_rng(6)
+    image, filters = (rng.integers(-4, 5, s).astype("f4") for s in shapes[:2])
+    windows = np.lib.stride_tricks.sliding_window_view(image, taps, (2, 3))
+    found = np.zeros(shapes[2], "f4")
+    program = gcg.compile(text, target="sim", arch="sm_90a")
+    program["f"](image, filters, found)
+    want = np.einsum("nchwij,fcij->nfhw", windows, filters)
+    np.testing.assert_array_equal(found, want)
+    source = program["f"].executable().source
+    assert set(re.findall(r"async_copy_4\((\w), .*, 0, [1-9]\d*, s", source)) == {*"wx"}
+    tiles = -(-channels * taps[0] * taps[1] // depth)
+    assert f"while block < {tiles}:" in source
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("tile", THREE_QUARTERS, ids=lambda tile: str(tile.tile_rows))
 @pytest.mark.drawn(3)

@@ -266,8 +266,7 @@ def copy(e: Emitter, op: Operation) -> None:
         buffer.at([e.index(v) for v in indices])
         for buffer, (_, indices) in zip(buffers, ends, strict=True)
     )
-    is_apart = APART in op.attributes
-    first, more, constant = _apart(source) if is_apart else (source, Const(0), 0)
+    first, more, constant = _apart(source, last=APART in op.attributes)
     places = [
         Text(buffers[0].pointer),
         e.offset(first),
@@ -284,18 +283,18 @@ def copy(e: Emitter, op: Operation) -> None:
     e.writer.line(str(call(function, *places, *real)))
 
 
-def _apart(offset: AffineExpr) -> tuple[AffineExpr, AffineExpr, int]:
+def _apart(offset: AffineExpr, *, last: bool) -> tuple[AffineExpr, AffineExpr, int]:
     """Split an offset into base, contribution of its last variable, and constant.
 
-    Copies in an unrolled loop then differ by constants, as do those of successive K
-    tiles: the common part is computed once, and small constants fit the address
-    operand.
+    Neighbouring copies then differ by constants: the common part is computed once, and
+    small constants fit the address operand.  ``last``: so do copies of successive K
+    tiles in an unrolled loop, whose variable is the last one.
     """
     positions = [leaf.position for leaf in leaves(offset) if isinstance(leaf, Dim)]
     terms, constant = linear_form(offset)
     parts: list[AffineExpr] = [Const(min(0, constant)), Const(0)]
     for term, factor in terms.items():
-        parts[Dim(max(positions)) in leaves(term)] += term * factor
+        parts[last and Dim(max(positions)) in leaves(term)] += term * factor
     return parts[0], parts[1], max(0, constant)
 
 

@@ -44,8 +44,10 @@ from gpucodegen.tiling.machine.gpu.product_tiles import (
     STAGES,
     THREE_QUARTERS,
     Candidate,
+    SharedTiles,
     WarpgroupTiles,
     WarpTiles,
+    even_depth,
     wastes_less,
 )
 from gpucodegen.tiling.machine.gpu.product_work import (
@@ -325,13 +327,21 @@ def _tiles(
         if wastes_less(tiles, product.rows, product.columns)
         and blocks_of_plan(tiles, product) >= known.processors
     )
-    kinds = [*CANDIDATES, *odd, *_warp_tiles(product, known)]
+    threads = (_in_even_tiles(tiles, product) for tiles in (*CANDIDATES, *odd))
+    kinds = [*threads, *_warp_tiles(product, known)]
     for plan in (way for tiles in kinds for way in staged(tiles, product)):
         found = fitted(plan, product, device=device)
         if found:
             yield found
     if warpgroups and product.fragments is not None:
         yield from warpgroup_tiles(product.fragments, known, turns=turns)
+
+
+def _in_even_tiles(plan: SharedTiles, product: Product) -> SharedTiles:
+    """The plan with K tiles that walk the axes of K evenly, if they can."""
+    if not product.term_axes:
+        return plan
+    return replace(plan, depth=even_depth(product.term_axes, plan.depth))
 
 
 def _warp_tiles(product: Product, device: GpuDevice) -> Iterator[WarpTiles]:

@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import field
 from functools import cache
-from math import ceil, log, prod
+from math import ceil, prod
 from typing import Protocol, Self, TypeAlias, TypeVar
 
 from gpucodegen.records import dataclass
@@ -286,19 +286,23 @@ def steps_of(extents: Sequence[int | None], depth: int) -> Steps | None:
 
 
 def even_depth(extents: Sequence[int | None], depth: int, grain: int = 1) -> int:
-    """The depth closest to ``depth`` whose K tiles walk evenly, if there is one.
+    """The depth of K tiles that walk evenly, if there is one: ``depth`` if they do.
 
-    It is a multiple of ``grain`` between half of ``depth`` and a third more, which the
-    shared memory bounds.
+    Otherwise it is a multiple of ``grain`` between three eighths of ``depth`` and a
+    third more, which the shared memory bounds.  The last K tile may have padding, and
+    each tile takes as long as a term more: the depth has the fewest of these together.
 
     >>> [even_depth(extents, 16) for extents in ((3, 3, 64), (64, 3, 3), (7, 7, 3))]
     [16, 18, 21]
-    >>> even_depth((5, 7, 11), 16)
-    11
+    >>> even_depth((5, 7, 11), 16), even_depth((3, 3, 3), 16)
+    (11, 9)
     """
-    tried = range(-(-depth // 2), depth * 4 // 3 + 1)
+    if depth % grain == 0 and steps_of(extents, depth):
+        return depth
+    tried = range(-(-3 * depth // 8), depth * 4 // 3 + 1)
     even = [n for n in tried if n % grain == 0 and steps_of(extents, n)]
-    return min(even, key=lambda n: abs(log(n / depth)), default=depth)
+    terms = prod(extent or 1 for extent in extents)
+    return min(even, key=lambda n: -(-terms // n) * (n + 1), default=depth)
 
 
 class Arithmetic(Protocol):

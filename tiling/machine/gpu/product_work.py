@@ -35,6 +35,7 @@ from gpucodegen.tiling.machine.gpu.product_tiles import (
     Number,
     SharedTiles,
     Side,
+    steps_of,
 )
 from gpucodegen.tiling.machine.gpu.shared_copies import (
     TileCopy,
@@ -54,7 +55,13 @@ ADDRESS = 3
 """Instructions for the addresses of a copy past the registers, and of a single element.
 
 A copy has two, neither of which may be far from what a register holds.  Elements along
-the terms are those of rows, each with an address of its own.  As compiled.
+the terms are those of rows, each with an address of its own.  Single elements of other
+terms at one position have addresses that differ by constants.  As compiled.
+"""
+UNEVEN_ADDRESS = 20
+"""Instructions for an element where K tiles do not walk the axes of K evenly.
+
+They divide the number of a term by the axes' extents.  As compiled.
 """
 BASE_REGISTERS = 36
 """Registers besides sums and operands: addresses and data in flight."""
@@ -234,14 +241,20 @@ class Counts:
 
     def _copies(self) -> tuple[int, int]:
         """Instructions of a warp for the copies of a K tile, and wavefronts."""
-        size, direct = self.product.element, self.plan.direct
+        product, direct = self.product, self.plan.direct
+        size, axes = product.element, product.term_axes
+        is_even = not axes or steps_of(axes, self.plan.depth) is not None
         instructions = GROUP * any(direct)
         turns = 0
-        for copy, is_direct in zip(self.copies, direct, strict=True):
+        for copy, is_direct, line in zip(
+            self.copies, direct, product.lines, strict=True
+        ):
             stores = copy.width if copy.along_depth else 1
             each = 1 if is_direct else 1 + stores
-            is_apart = is_direct or (copy.along_depth and copy.width == 1)
+            is_single, is_turned = copy.width == 1, copy.along_depth
+            is_apart = is_turned if is_single else is_direct
             address = ADDRESS if is_apart else 0
+            address = UNEVEN_ADDRESS if line and not is_even else address
             instructions += copy.per_thread * (each + address)
             turns += copy.per_thread * copy.turns(size)
         return instructions, turns
@@ -258,8 +271,8 @@ class Counts:
         """Stalls of a warp for memory per K tile of so many instructions.
 
         Copies through registers come in pieces, each hidden by a part of the terms.
-        Asynchronous copies are in flight for ``stages - 1`` K tiles.  Load latencies
-        vary: arrivals are modelled as random.
+        Asynchronous copies are in flight for ``stages - 1`` K tiles, and are waited for
+        in addition.  Load latencies vary: arrivals are modelled as random.
         """
         plan, pieces = self.plan, 0
         for copy, is_direct in zip(self.copies, plan.direct, strict=True):
@@ -267,9 +280,11 @@ class Counts:
             pieces += 0 if is_direct else ceil(copy.per_thread / chunks)
         slow = self.product.element // REGISTER or 1
         clocks = slow * instructions * ceil(plan.threads / WARP / SCHEDULERS)
+        started = exp(-clocks * (plan.stages - 1) / LATENCY_MEMORY)
         if not pieces:
-            return exp(-clocks * (plan.stages - 1) / LATENCY_MEMORY)
-        return pieces * exp(-clocks / pieces / LATENCY_MEMORY)
+            return started
+        waits = pieces * exp(-clocks / pieces / LATENCY_MEMORY)
+        return waits + (started if any(plan.direct) else 0.0)
 
 
 def _pieces(side: Side, element: int) -> tuple[int, int]:

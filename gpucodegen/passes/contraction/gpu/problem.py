@@ -186,7 +186,7 @@ def _facts(
         lines.append(line or 0)
         turned = along_depth != (of_fragments and by_position(along_depth, size))
         moves = copied_width(width, turned=turned, is_direct=True)
-        is_word = size == WORD and not of_fragments and _is_of_matrices(groups)
+        is_word = size == WORD and not of_fragments and len(reduction) == 1
         is_quick = not turned or is_word
         direct.append(is_quick and can_be_direct(viewed, held, moves))
     (left, left_width), (right, right_width) = moved
@@ -202,6 +202,7 @@ def _facts(
         result=element_bytes(element_type(contraction.result.memref.type)) or 4,
         read=_read(contraction),
         lines=(lines[0], lines[1]),
+        term_axes=_known(groups.reduction),
     )
 
 
