@@ -22,6 +22,52 @@ def kernels(program: Any) -> int:
     return len(program.main.executable().kernels)
 
 
+LONG_ROWS = """
+func.func @main(%x: memref<8x3072xf32>, %y: memref<8x3072xf32>) {
+  linalg.softmax dimension(1) ins(%x : memref<8x3072xf32>) outs(%y : memref<8x3072xf32>)
+  return
+}"""
+
+
+def rows_with_extremes() -> np.ndarray:
+    """Rows of parts of 1024 elements, some of them infinite as a whole."""
+    x = (np.random.default_rng(3).normal(size=(8, 3072)) * 30).astype("f4")
+    x[1, :1024] = -np.inf
+    x[2, 5] = x[3, 1024:2048] = np.inf
+    x[4] = -np.inf
+    x[5, 7] = np.nan
+    x[6, 2048:] = -3e38
+    x[7, ::3] = -np.inf
+    return x
+
+
+def test_a_softmax_of_few_long_rows_reads_them_twice() -> None:
+    x = rows_with_extremes()
+    with np.errstate(invalid="ignore"):
+        powers = np.exp(x.astype("f8") - x.max(1, keepdims=True))
+    want = powers / powers.sum(1, keepdims=True)
+    program, y = gcg.compile(LONG_ROWS, target="sim", arch=ARCH), np.empty_like(x)
+    program.main(x, y)
+    np.testing.assert_allclose(y, want, rtol=3e-5, atol=1e-30)
+    assert kernels(program) == 3
+    text = LONG_ROWS.replace("outs(%y", "outs(%x")
+    gcg.compile(text, target="sim", arch=ARCH).main(x, y)
+    np.testing.assert_allclose(x, want, rtol=3e-5, atol=1e-30)
+
+
+@pytest.mark.slow
+def test_a_sum_of_exponentials_may_have_another_shift() -> None:
+    """JAX's `logsumexp` subtracts 0 where the largest element is infinite."""
+    jax = pytest.importorskip("jax")
+    x = rows_with_extremes()
+    text = jax.jit(lambda x: jax.nn.logsumexp(x, 1)).lower(x).as_text()
+    program = gcg.compile(text, target="sim", arch=ARCH)
+    with np.errstate(all="ignore"):
+        want = np.logaddexp.reduce(x.astype("f8"), 1)
+    np.testing.assert_allclose(program.main(x), want, rtol=1e-5)
+    assert "sums" in dict(program.stages("main"))["fuse-rows"]
+
+
 ROOT_MEAN_SQUARES = """
 func.func @main(%x: tensor<140x96xf32>) -> tensor<140x96xf32> {
   %s = stablehlo.multiply %x, %x : tensor<140x96xf32>

@@ -45,7 +45,7 @@ from gpucodegen.passes.gpu.stencil_sweeps import can_tile_time
 from gpucodegen.passes.gpu.stepped import TYPICAL, Steps, distributed, lane_programs
 from gpucodegen.passes.loops.fusion import Fuser, LocalityFuser
 from gpucodegen.passes.loops.interchange import interchanged, refusal_of
-from gpucodegen.passes.loops.partial_variances import with_partial_variances
+from gpucodegen.passes.loops.partial_reductions import with_partial_reductions
 from gpucodegen.passes.loops.restructure import (
     Planner,
     reordered,
@@ -94,7 +94,7 @@ class FuseRows(ModulePass):
 
         def block(operations: Sequence[Operation]) -> list[Operation]:
             begun = with_initial_values(operations, surroundings)
-            begun, split = with_partial_variances(begun, surroundings.aliases, splits)
+            begun, split = with_partial_reductions(begun, surroundings.aliases, splits)
             begun = _with_rows_outside(begun, surroundings, processors)
 
             def is_left_alone(op: Operation, analysis: NestAnalysis) -> bool:
