@@ -5,6 +5,7 @@ Each operation has a line of layout, by which it is read and printed::
     %          an operand            word[]     ``word [numbers]``, where it stands
     word       the word itself       word=      ``word = attribute``, where it stands
     word{}     ``word{attributes}``  (word=)    ``(word = attribute)``
+    ,word=     ``word = attribute`` behind a comma, unless it is the first one
     []         ``[numbers]``         ?word      the word as a flag, where it stands
     @          a symbol              ""         a string
     =          an attribute          ,          a comma
@@ -87,7 +88,12 @@ LAYOUTS: dict[str, str] = {
     "structured.pad": "% pad_to_multiple_of[] ->",
     "structured.promote": "% ->",
     "structured.specialize": "% ->",
+    "structured.split_reduction": "% ->",
     "structured.tile": "% [] ->",
+    "structured.tile_reduction_using_for": "% reduction_dims= by tile_sizes= ->",
+    "structured.tile_reduction_using_forall": (
+        "% reduction_dims= by ,num_threads= ,tile_sizes= ,mapping= ->"
+    ),
     "structured.tile_to_forall_op": "% num_threads[] tile_sizes[] (mapping=) ->",
     "structured.tile_to_scf_for": "% [] ->",
     "structured.tile_using_for": "% tile_sizes[] [] interchange= ->",
@@ -102,7 +108,7 @@ LAYOUTS: dict[str, str] = {
 }
 """The layouts of operations, without the dialect's name."""
 _ITEM = re.compile(
-    r"->|:|%,?|@|,|\"\"|\[\]|\(\)|\(\w+=\)|\?\w+|\w+\[\]|\w*=|\w+\{\}|\w+"
+    r"->|:|%,?|@|,\w+=|,|\"\"|\[\]|\(\)|\(\w+=\)|\?\w+|\w+\[\]|\w*=|\w+\{\}|\w+"
 )
 DYNAMIC = -(2**63)
 """A number that an operand gives, as in MLIR's lists of static sizes."""
@@ -149,8 +155,10 @@ def _parse_item(
     r: Reader, state: State, item: str, handles: list[Use], parameters: list[Use]
 ) -> None:
     """One element of a layout."""
-    word = item.strip("?[]{}()=")
+    word = item.strip("?[]{}()=,")
     attributes = state.attributes
+    if item.startswith(",") and word:
+        r.accept(",")
     if item == "%":
         handles.append(r.use())
     elif item == "%,":
@@ -224,10 +232,11 @@ def _print(w: Writer, o: Operation) -> None:
     head, tail = _parts(o.name)
     count = sum(item == "%" for item in head)
     several = {"%,", "()"} & {*head}
+    listed = {item.strip(",=") for item in head if item[0] == ","}
     handles = list(o.operands if several else o.operands[:count])
     parameters, shown = list(o.operands[len(handles) :]), set[str]()
     for item in head:
-        word = item.strip("?[]{}()=")
+        word = item.strip("?[]{}()=,")
         if item == "%":
             w.write(f" {w.name(handles.pop(0))}")
         elif item == "%,":
@@ -249,6 +258,7 @@ def _print(w: Writer, o: Operation) -> None:
             w.write("," if item == "," else f" {word}")
         elif (word or _LIST) in o.attributes:
             name = word or _LIST
+            w.write("," if item[0] == "," and not shown.isdisjoint(listed) else "")
             shown.add(name)
             value = o.attributes[name]
             if "[]" in item and isinstance(value, ArrayAttr):

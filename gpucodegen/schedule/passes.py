@@ -35,7 +35,7 @@ PASS_NAMES = {
 LOOP_STEPS = {
     **dict.fromkeys(("tile", "interchange", "distribute", "peel"), "loop"),
     **dict.fromkeys(("split_index_set", "normalize_loops", "unroll"), "loop"),
-    **dict.fromkeys(("unroll_and_jam", "pipeline"), "loop"),
+    **dict.fromkeys(("unroll_and_jam", "pipeline", "split_reduction"), "loop"),
     **dict.fromkeys(("skew", "restructure"), ""),
     "fuse": "loops",
     "stage": "arrays",
@@ -57,6 +57,7 @@ _SYNONYMS = {
     **dict.fromkeys(("split", "block", "strip_mine"), "tile"),
     **dict.fromkeys(("wavefront", "temporal_tile"), TIME_TILE),
     **dict.fromkeys(("fission", "loop_distribution"), "distribute"),
+    **dict.fromkeys(("rfactor", "split_k", "tile_reduction"), "split_reduction"),
     "compute_at": "fuse",
     "unroll_jam": "unroll_and_jam",
     "replace": MAP_KERNEL,

@@ -188,6 +188,25 @@ def split_index_set(loop: str = "", *, at: int | str) -> Step:
     return _made("split_index_set", _one(loop), {"at": str(at)})
 
 
+def split_reduction(
+    loop: str,
+    *,
+    parts: int,
+    interleaved: bool | None = None,
+    relaxed: bool | None = None,
+    part: str | None = None,
+) -> Step:
+    """Reduce along a loop in so many parts, each with partial results (split-K).
+
+    The loop over parts is parallel, and called ``i_part`` for a loop ``i``, or as
+    ``part`` says. ``interleaved``: a part has every ``parts``-th iteration, not
+    neighbouring ones. ``relaxed``: sums of floats may run in another order.
+    """
+    given = {"parts": parts, "interleaved": interleaved}
+    more = {"relaxed": relaxed, "part": part}
+    return _made("split_reduction", (loop,), {**given, **more})
+
+
 def normalize_loops(loop: str = "") -> Step:
     """Let loops begin at 0, in steps of 1."""
     return _made("normalize_loops", _one(loop), {})

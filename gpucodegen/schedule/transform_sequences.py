@@ -686,6 +686,61 @@ def _for_threads(op: Operation, nest: Nest, threads: Sequence[int]) -> list[int]
     return sizes
 
 
+def _reduced(
+    q: _Sequence, op: Operation, nest: Nest, d: int, parts: int, interleaved: bool
+) -> TileLoop:
+    """Split the reduction along a dimension; the loop over its parts."""
+    part = f"{nest.name}_t{q.tiles}"
+    q.tiles += 1
+    if d >= len(nest.loops) or not nest.loops[d]:
+        raise _refused(op, "Give a dimension that is reduced")
+    among = True if interleaved else None
+    step = s.split_reduction(nest.loops[d], parts=parts, interleaved=among, part=part)
+    q.add(nest.function, step)
+    return TileLoop(nest.function, part)
+
+
+def _split_reduction(q: _Sequence, op: Operation) -> list[Handle]:
+    """``split_reduction``: parts of neighbours; the fill and the merge have no steps."""
+    parts = _number(op, "split_factor", 0)
+    if parts < 1:
+        raise _refused(op, "State the split_factor")
+    for nest in q.nests(op):
+        kinds = iterator_types(nest.operation)
+        reduced = [d for d, kind in enumerate(kinds) if kind == "reduction"]
+        if len(reduced) != 1:
+            raise _refused(op, "Give an operation with one reduced dimension")
+        _reduced(q, op, nest, *reduced, parts, "inner_parallel" in op.attributes)
+    return [(), (), q.of(op), ()][-len(op.results) :] if op.results else []
+
+
+def _tile_reduction(q: _Sequence, op: Operation) -> list[Handle]:
+    """``tile_reduction_using_for`` and ``_forall``: partial results, which are merged.
+
+    Tiles of n elements have n partial results, each of every n-th element; threads have
+    one of neighbours.  The handles of fills and of the merge are empty.
+    """
+    threads = _numbers(op, "num_threads")
+    sizes = threads or _numbers(op, "tile_sizes")
+    mapping = op.attributes.get("mapping")
+    given = mapping.values if isinstance(mapping, ArrayAttr) else ()
+    places = [_PLACES.get(str(place), "") for place in given]
+    chosen = [(d, size) for d, size in enumerate(sizes) if size]
+    if len(chosen) != 1 or "" in places or len(places) > 1:
+        raise _refused(op, "Give one size that is not 0, and at most one place of it")
+    ((d, parts),) = chosen
+    loops: list[Payload] = []
+    for nest in q.nests(op):
+        part = _reduced(q, op, nest, d, parts, not threads)
+        part.place = "".join(places)
+        if op.name.endswith("forall"):
+            loops.append(part)
+        else:
+            loops.append(TileLoop(nest.function, nest.loops[d]))
+    fills: list[Handle] = [()] * (len(op.results) - 3)
+    return [*fills, q.of(op), (), tuple(loops)]
+
+
 def _bind(q: _Sequence, op: Operation, kind: str) -> list[Handle]:
     """Loops of this kind run where their mapping says."""
     inside = {_function_of(one) for one in q.of(op)}
@@ -904,5 +959,8 @@ _READ: dict[str, Callable[[_Sequence, Operation], list[Handle]]] = {
     "structured.match": _match,
     "structured.pad": _padded,
     "structured.promote": _promoted,
+    "structured.split_reduction": _split_reduction,
+    "structured.tile_reduction_using_for": _tile_reduction,
+    "structured.tile_reduction_using_forall": _tile_reduction,
 }
 """The operations of `transform`, without the dialect's name."""

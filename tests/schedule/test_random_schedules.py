@@ -55,6 +55,7 @@ STEPS: tuple[Callable[[Draw, list[str]], s.Step], ...] = (
         draw.choice(loops), front=draw.randint(0, 2), back=draw.randint(0, 3)
     ),
     lambda draw, loops: s.split_index_set(draw.choice(loops), at=draw.randint(1, 20)),
+    lambda draw, loops: s.split_reduction(draw.choice(loops), parts=draw.randint(1, 5)),
     lambda draw, loops: s.normalize_loops(draw.choice(loops)),
     lambda draw, _: s.skew(factors=[draw.randint(0, 2)]),
     lambda _, __: s.restructure(),

@@ -274,6 +274,14 @@ STEPS: dict[str, list[str]] = {
         'tile("matmul0_d0", sizes=(8, 16, 8))',
         'stage("A", "B")',
     ],
+    "reduction_among_threads": [
+        'split_reduction("matmul0_d2", parts=6, part="matmul0_t0")',
+        'bind("matmul0_t0", "block.x")',
+    ],
+    "reduction_in_parts": [
+        'split_reduction("generic0_d1", parts=8, interleaved=True, part="generic0_t0")',
+        'unroll("generic0_d1", factor=2)',
+    ],
     "siblings_and_handles": [
         'tile("exp0_d0", sizes=(8, 8))',
         'tile("abs0_d0", sizes=(8,))',
@@ -281,6 +289,9 @@ STEPS: dict[str, list[str]] = {
     ],
     "sizes_of_parameters": [
         'tile("matmul0_d0", sizes=(8, 16, 8))',
+    ],
+    "split_sum": [
+        'split_reduction("generic0_d0", parts=4, interleaved=True, part="generic0_t0")',
     ],
     "text_of_2022": [
         'tile("matmul0_d0", sizes=(4, 4, 4))',

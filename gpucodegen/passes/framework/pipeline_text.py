@@ -104,6 +104,7 @@ PASSES: dict[str, str] = {
     "slices-to-views": "prepare.memref_views:SlicesToViews",
     "specialize-ranks": "prepare.specialize:SpecializeRanks",
     "split-index-set": "loops.iteration_ranges:SplitIndexSet",
+    "split-reduction": "loops.split_reduction:SplitReduction",
     "stablehlo-to-linalg": "prepare.stablehlo.convert:StablehloToLinalg",
     "tile": "loops.rectangular_tiling:Tile",
     "tile-bands": "loops.rectangular_tiling:TileBands",

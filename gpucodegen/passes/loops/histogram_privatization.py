@@ -135,13 +135,13 @@ def scatters(op: Operation, order: Order) -> list[Scatter]:
     uses = {value: len(found) for value, found in used.items()}
     known = Combinations(made, uses)
     found = (
-        _scatter(load, store, known, order)
+        scatter_of(load, store, known)
         for inner in op.walk()
         for region in inner.regions
         for block in region.blocks
         for load, store in _by_data(block.operations)
     )
-    return [one for one in found if one is not None]
+    return [one for one in found if one is not None and order.frees(one)]
 
 
 def _by_data(operations: Sequence[Operation]) -> Iterator[tuple[Operation, Operation]]:
@@ -152,8 +152,8 @@ def _by_data(operations: Sequence[Operation]) -> Iterator[tuple[Operation, Opera
             yield load, store
 
 
-def _scatter(
-    load: Operation, store: Operation, known: Combinations, order: Order
+def scatter_of(
+    load: Operation, store: Operation, known: Combinations
 ) -> Scatter | None:
     """The update of a load and a store, if it has one step."""
     value = store.operands[0]
@@ -164,8 +164,7 @@ def _scatter(
     combiner = of_operator(found.operator, value.type)
     if combiner is None or len(combine.operands) != 2:
         return None
-    made = Scatter(load, combine, store, combiner, found.reassociable)
-    return made if order.frees(made) else None
+    return Scatter(load, combine, store, combiner, found.reassociable)
 
 
 UPDATE = "memref.atomic_rmw"
@@ -352,7 +351,7 @@ def _in_parts(
 
     def part(inner: Builder, p: Value) -> None:
         for buffer, combiner in cells.combiners.items():
-            _fill(inner, p, buffer, partial[buffer], combiner)
+            fill_cells(inner, p, buffer, partial[buffer], combiner)
         first = Index.of(p) * chunk
         end = axis.at(axis.extent)
         body = _moved(axis.operation, found, partial, p)
@@ -370,7 +369,7 @@ def _in_parts(
 
     b.loop(0, parts, part, hint="part")
     for buffer, combiner in cells.combiners.items():
-        _combine(b, buffer, partial[buffer], combiner, parts)
+        merge_cells(b, buffer, partial[buffer], combiner, parts)
     for buffer in partial.values():
         b.add("memref.dealloc", (buffer,))
     return b.operations
@@ -395,9 +394,10 @@ def _over(
     b.loop(0, first, lambda i, iv: _over(i, others, lambda j, ivs: body(j, [iv, *ivs])))
 
 
-def _fill(
+def fill_cells(
     b: Builder, part: Value, buffer: Value, partial: Value, combiner: Combiner
 ) -> None:
+    """Store the neutral element to all cells of a part."""
     element = element_type(partial.type)
     neutral = b.constant(combiner.neutral_of(element), element)
     _over(b, _shape(buffer), lambda i, at: i.store(neutral, partial, [part, *at]))
@@ -416,9 +416,11 @@ def _moved(
     return inner_operations(replaced(op, changed))
 
 
-def _combine(
+def merge_cells(
     b: Builder, buffer: Value, partial: Value, combiner: Combiner, parts: int
 ) -> None:
+    """Combine the cells of all parts with those of the buffer."""
+
     def cell(i: Builder, at: list[Value]) -> None:
         def more(j: Builder, part: Value, now: Sequence[Value]) -> Sequence[Value]:
             (before,) = now
