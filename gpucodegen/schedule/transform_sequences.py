@@ -701,7 +701,7 @@ def _reduced(
 
 
 def _split_reduction(q: _Sequence, op: Operation) -> list[Handle]:
-    """``split_reduction``: parts of neighbours; the fill and the merge have no steps."""
+    """``split_reduction``: parts of a dimension; fill and merge have no handles."""
     parts = _number(op, "split_factor", 0)
     if parts < 1:
         raise _refused(op, "State the split_factor")

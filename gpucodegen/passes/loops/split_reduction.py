@@ -53,8 +53,8 @@ class SplitReduction(ModulePass):
     """Split the reduction along ``loop`` in so many ``parts``, with partial results.
 
     A part has neighbouring iterations, or with ``interleaved`` every ``parts``-th one.
-    The loop over parts is called ``part``, or ``k_part`` for a loop ``k``.  ``relaxed``:
-    sums of floats may run in another order.
+    ``part``: the name of the loop over parts; ``k_part`` for a loop ``k`` by default.
+    ``relaxed``: sums of floats may run in another order.
 
     Raises IllegalTransformation, InvalidPassOption, UnknownLoop.
     """
