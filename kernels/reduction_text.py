@@ -281,6 +281,9 @@ def place(nest: Nest, function: str) -> None:
     """The first index of the maximum or minimum; of the first NaN, if any."""
     text, element = nest.text, nest.x.memref.element.computed
     loop, limit = nest.reduced[0], worst("min", I64)
+    if nest.iterators[-1] == "p":
+        _place_in_one_pass(nest, function)
+        return
 
     def better(x: Value, best: Value) -> Value:
         return text.binary(function, best, x)
@@ -298,5 +301,26 @@ def place(nest: Nest, function: str) -> None:
 
     into = _accumulator(nest, I64)
     nest.reduce(into, limit, first, best)
+    if into is not nest.y:
+        nest.finish(_same, into)
+
+
+def _place_in_one_pass(nest: Nest, function: str) -> None:
+    """The extreme element and its first index together, for elements that lie apart."""
+    text, element = nest.text, nest.x.memref.element.computed
+    best, into = nest.temporary(element), _accumulator(nest, I64)
+    text.fill(best.memref, text.constant(worst(function, element), element))
+    text.fill(into.memref, text.constant(0, I64))
+
+    def better(x: Value, best: Value, at: Value) -> tuple[Value, Value]:
+        found = text.compared("gt" if function == "max" else "lt", x, best)
+        if element.kind == "f":
+            number = text.compared("eq", best, best)
+            new = text.binary("and", text.is_nan(x), number)
+            found = text.binary("or", found, new)
+        here = text.position(nest.reduced[0], I64)
+        return text.select(found, x, best), text.select(found, here, at)
+
+    text.generic(nest.iterators, [nest.x], [best, into], better)
     if into is not nest.y:
         nest.finish(_same, into)

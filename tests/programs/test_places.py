@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gpucodegen as gcg
+from gpucodegen.compiling.targets import cuda_passes
 
 ml_dtypes: Any = pytest.importorskip("ml_dtypes")
 ARCH = "sm_90a"
@@ -112,6 +113,20 @@ def test_the_first_place_of_the_extreme(
         wide = x.astype(float) if "f" in element else x.astype(object)
         assert np.array_equal(program.main(x), find(wide, axis))
         assert ("maxsi" in str(program.stages("main"))) == (element != "f64")
+
+
+@pytest.mark.parametrize("element", ["f32", "i8"])
+def test_rows_of_threads_keep_values_and_places(
+    element: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A row of elements that lie apart is one for a thread, which packs no keys."""
+    monkeypatch.setattr(cuda_passes, "ROWS_OF_THREADS", 1)
+    x = numbers((5, 41, 43), element)
+    made = text(x.shape, 1, element, is_most=True)
+    program = gcg.compile(made, target="sim", arch=ARCH)
+    assert np.array_equal(program.main(x), np.argmax(x, 1))
+    assert "maxsi" not in str(program.stages("main"))
+    assert str(program.stages("main")[-1]).count("affine.load") == 1
 
 
 OTHER_REDUCERS = [

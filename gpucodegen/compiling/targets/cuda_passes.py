@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from gpucodegen.options import Options
 from gpucodegen.passes.framework.base import ModulePass
-from gpucodegen.passes.gpu.expose_parallelism import ExposeParallelism, FuseRows
+from gpucodegen.passes.gpu.expose_parallelism import (
+    ROWS_OF_THREADS,
+    ExposeParallelism,
+    FuseRows,
+)
 from gpucodegen.passes.gpu.map_gpu import MapGpu
 from gpucodegen.passes.gpu.predicate_padding import PredicatePadding
 from gpucodegen.passes.loops.array_contraction import ContractArrays
@@ -19,12 +23,14 @@ from gpucodegen.passes.loops.selection_keys import PackSelections
 from gpucodegen.passes.loops.sinking import SinkIntoLoops
 from gpucodegen.passes.prepare.argument_facts import MarkOverwritten
 from gpucodegen.tiling.machine.gpu.devices import WARP
+from gpucodegen.tiling.machine.gpu.product_plan import planned_for
 
 
 def mapped(options: Options) -> list[ModulePass]:
     """Passes: parallelize updates, privatize scalars, fuse nests, outline kernels."""
+    filling = planned_for(options.arch).processors * ROWS_OF_THREADS
     return [
-        PackSelections(),
+        PackSelections(rows=filling),
         AtomicUpdates(WARP, options.reassociate, options.exact),
         Privatize(min_iterations=WARP),
         *_nests(options),

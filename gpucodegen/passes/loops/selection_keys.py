@@ -11,6 +11,9 @@ The key has 64 bits: the value as an integer of the same order, negated for the 
 with all NaN above the numbers and both zeros alike, and below it the inverted place, so
 that the smaller of two places wins.  A maximum of integers may come in any order.
 
+Where rows fill the device with a thread for each and their elements lie apart, the value
+and its place are carried through the loop as they are: a key takes some twelve operations.
+
 The condition: the better one is that of the greater key.  The body may only compare the
 values with each other and the places with each other, so that its result depends on six
 cases for floats (less, equal, greater, one NaN, the other, both) and three for
@@ -21,7 +24,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Iterator, Mapping, Sequence
-from math import isnan, nan
+from math import isnan, nan, prod
 from struct import pack, unpack
 from typing import ClassVar
 
@@ -246,16 +249,22 @@ def _holds(predicate: str, one: float, other: float) -> bool | None:
 
 @dataclass(frozen=True, slots=True)
 class PackSelections(ModulePass):
-    """Turn searches for the place of an extreme value into maxima of integers."""
+    """Turn searches for the place of an extreme value into maxima of integers.
+
+    At least ``rows`` rows of elements that lie apart keep values and places instead:
+    each row is one for a thread.  0: none does.
+    """
 
     name: ClassVar[str] = "pack-selections"
     looks_for: ClassVar[frozenset[str]] = frozenset({"affine.for"})
+    rows: int = 0
 
     def apply(self, module: Module) -> Module:
         surroundings = Surroundings.of(module)
 
         def function(op: Operation) -> list[Operation]:
-            packer = _Packer(surroundings, definitions(op), users(op))
+            known = definitions(op), users(op)
+            packer = _Packer(surroundings, *known, self.rows)
             return [with_blocks(op, packer.block)]
 
         return in_functions(module, function)
@@ -271,6 +280,7 @@ class _Packer:
     surroundings: Surroundings
     definitions: _Made
     users: Mapping[Value, Sequence[Operation]]
+    rows: int
 
     def block(self, operations: Sequence[Operation]) -> list[Operation]:
         current = list(operations)
@@ -282,8 +292,12 @@ class _Packer:
             values = found.memrefs[0]
             gone = {fill for fill, _ in fills} | {*self.users[values]}
             gone.add(self.definitions[values])
-            key = _key(found, *(number for _, number in fills))
-            current[current.index(op)] = _packed(found, key)
+            numbers = [number for _, number in fills]
+            is_long = chain_of(op)[-1] is found.along.operation
+            rows = prod(affine.For(loop).trip_count or 0 for loop in found.rows)
+            many = self.rows and not is_long and rows >= self.rows
+            new = _carried(found, op, numbers) if many else None
+            current[current.index(op)] = new or _packed(found, _key(found, *numbers))
             current = [o for o in current if o not in gone]
         return current
 
@@ -359,6 +373,33 @@ def _packed(found: Selection, first: int) -> Operation:
         b.once(row)
         return b.operations[0]
     row(b)
+    end = affine.yield_(location=store.location)
+    return rebuilt(found.rows, (*b.operations, end))
+
+
+def _carried(
+    found: Selection, op: Operation, numbers: Sequence[float]
+) -> Operation | None:
+    """The nest that keeps the best value of each row and its place in registers."""
+    along, stores = found.along, found.stores
+    inside = inner_operations(chain_of(op)[-1])
+    loads = [o for s in stores for o in inside if same_cell(o, s)]
+    rest = [o for o in inside if o not in (*loads, *stores)]
+    b = Builder(stores[1].location)
+
+    def body(i: Builder, k: Value, kept: Sequence[Value]) -> Sequence[Value]:
+        known = {along.iv: k}
+        known |= {o.result: v for o, v in zip(loads, kept, strict=True)}
+        i.operations += [clone(o, known) for o in rest]
+        return [known.get(s.operands[0], s.operands[0]) for s in stores]
+
+    if not found.rows:
+        return None
+    starts = [b.constant(n, o.result.type) for n, o in zip(numbers, loads, strict=True)]
+    bounds, name = along.constant_bounds or (0, 0), along.iv.name
+    ends = b.carried_loop(*bounds, starts, body, step=along.step, hint=name)
+    store = stores[1]
+    b.operations.append(store.with_(operands=(ends[1], *store.operands[1:])))
     end = affine.yield_(location=store.location)
     return rebuilt(found.rows, (*b.operations, end))
 
