@@ -290,3 +290,120 @@ def test_more_shared_memory_than_arrays_of_a_kernel_may_have(mapped: Mapped) -> 
     (kernel,) = compiled.executable().kernels
     assert kernel.dynamic_shared
     assert kernel.shared_bytes == 4 * 16 * 256 * 4
+
+
+RNG = np.random.default_rng(5)
+MASKS = {
+    "triu": ("sge", -1, False, True),
+    "tril": ("sge", 0, True, True),
+    "band": ("slt", 40, False, True),
+    "upper": ("sgt", -17, False, True),
+    "lower": ("sle", 12, False, True),
+    "diagonal": ("eq", 0, True, False),
+    "overflow": ("sge", 2**31 - 1, False, False),
+}
+"""A comparison of row + a number with the column, and whether it keeps the sums.
+
+At last whether the sums of some tiles are not needed.
+"""
+
+
+def masked(predicate: str, shift: int, *, keeps: bool) -> str:
+    chosen = "%sum, %zero" if keeps else "%zero, %sum"
+    a, b, c = (f"memref<{shape}xf32>" for shape in ("70x17", "17x66", "70x66"))
+    return f"""func.func @f(%A: {a}, %B: {b}, %O: {c}) {{
+      %zero = arith.constant 0.0 : f32
+      %shift = arith.constant {shift} : i32
+      %C = memref.alloc() : {c}
+      linalg.fill ins(%zero : f32) outs(%C : {c})
+      linalg.matmul ins(%A, %B : {a}, {b}) outs(%C : {c})
+      affine.for %i = 0 to 70 {{
+        affine.for %j = 0 to 66 {{
+          %sum = affine.load %C[%i, %j] : {c}
+          %row = arith.index_cast %i : index to i32
+          %column = arith.index_cast %j : index to i32
+          %moved = arith.addi %row, %shift : i32
+          %holds = arith.cmpi {predicate}, %moved, %column : i32
+          %kept = arith.select %holds, {chosen} : f32
+          affine.store %kept, %O[%i, %j] : {c}
+        }}
+      }}
+      memref.dealloc %C : {c}
+      return
+    }}"""
+
+
+@pytest.mark.parametrize("name", MASKS)
+def test_masks_by_loop_variables_are_epilogues(name: str) -> None:
+    """The product of a tile that is masked as a whole is not computed."""
+    predicate, shift, keeps, skips = MASKS[name]
+    a, b = RNG.standard_normal((70, 17)), RNG.standard_normal((17, 66))
+    a, b, out = a.astype("f4"), b.astype("f4"), np.ones((70, 66), "f4")
+    a[50, 3] = np.inf
+    program = gcg.compile(masked(predicate, shift, keeps=keeps), target="sim")
+    program.f(a, b, out)
+    rows, columns = (x.astype("i4") for x in np.ogrid[:70, :66])
+    with np.errstate(all="ignore"):
+        moved, sums = rows + np.int32(shift), a.astype("f8") @ b
+    compare = {
+        "sge": np.greater_equal,
+        "sgt": np.greater,
+        "sle": np.less_equal,
+        "slt": np.less,
+        "eq": np.equal,
+    }[predicate]
+    holds = compare(moved, columns)
+    np.testing.assert_allclose(out, np.where(holds == keeps, sums, 0), atol=1e-4)
+    source = program.source("f")
+    assert source.count("rt.launch(") == 1
+    assert bool(re.search(r"^    if int32\(b[xy] \* ", source, re.MULTILINE)) == skips
+
+
+ROWS = """func.func @f(%a: memref<3x8x9x16xf32>, %b: memref<3x16x70xf32>,
+                     %o: memref<3x8x9x70xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %c = memref.alloc() : memref<3x8x9x70xf32>
+  linalg.fill ins(%zero : f32) outs(%c : memref<3x8x9x70xf32>)
+  affine.for %e = 0 to 3 { affine.for %i = 0 to 8 {
+    affine.for %h = 0 to 9 { affine.for %j = 0 to 70 {
+      affine.for %k = 0 to 16 {
+        %x = affine.load %a[%e, %i, %h, %k] : memref<3x8x9x16xf32>
+        %y = affine.load %b[%e, %k, %j] : memref<3x16x70xf32>
+        %z = affine.load %c[%e, %i, %h, %j] : memref<3x8x9x70xf32>
+        %p = arith.mulf %x, %y : f32
+        %q = arith.addf %z, %p : f32
+        affine.store %q, %c[%e, %i, %h, %j] : memref<3x8x9x70xf32>
+      }
+    } }
+  } }
+  affine.for %e = 0 to 3 { affine.for %i = 0 to 8 {
+    affine.for %h = 0 to 9 { affine.for %j = 0 to 70 {
+      %s = affine.load %c[%e, %i, %h, %j] : memref<3x8x9x70xf32>
+      %p0 = arith.index_cast %AXIS : index to i32
+      %p1 = arith.index_cast %j : index to i32
+      %p2 = arith.index_cast %e : index to i32
+      %p = arith.addi %p0, %p2 : i32
+      %t = arith.cmpi slt, %p, %p1 : i32
+      %u = arith.select %t, %zero, %s : f32
+      affine.store %u, %o[%e, %i, %h, %j] : memref<3x8x9x70xf32>
+    } }
+  } }
+  memref.dealloc %c : memref<3x8x9x70xf32>
+  return
+}"""
+
+
+@pytest.mark.parametrize(("axis", "skips"), [("i", False), ("h", False), ("e", True)])
+def test_masks_by_axes_of_rows_and_batches(axis: str, *, skips: bool) -> None:
+    """Rows of a tile that lie in several images have no form for all of them."""
+    a, b = RNG.standard_normal((3, 8, 9, 16)), RNG.standard_normal((3, 16, 70))
+    a, b, out = a.astype("f4"), b.astype("f4"), np.ones((3, 8, 9, 70), "f4")
+    program = gcg.compile(ROWS.replace("%AXIS", f"%{axis}"), target="sim")
+    program.f(a, b, out)
+    e, i, h, j = np.ogrid[:3, :8, :9, :70]
+    sums = np.einsum("eihk,ekj->eihj", a.astype("f8"), b)
+    is_zero = {"i": i, "h": h, "e": e}[axis] + e < j
+    np.testing.assert_allclose(out, np.where(is_zero, 0, sums), atol=1e-4)
+    source = program.source("f")
+    assert source.count("rt.launch(") == 1
+    assert bool(re.search(r"^    if int32\(b[xyz] \* ", source, re.MULTILINE)) == skips

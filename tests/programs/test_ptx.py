@@ -10,7 +10,8 @@ import gpucodegen as gcg
 from examples.catalogue import PROGRAMS
 from gpucodegen import errors
 from gpucodegen.intrinsics.cuda import assembly
-from gpucodegen.runtime.cuda.compilation import compile_cubin, compile_ptx
+from gpucodegen.runtime.cuda.compilation import compile_cubin, compile_ptx, llvm_text
+from gpucodegen.runtime.host import generated_code
 from gpucodegen.runtime.host.spec import KernelSpec
 
 
@@ -32,6 +33,14 @@ def test_every_kernel_compiles(name: str) -> None:
         text = compile_ptx(spec, (9, 0))
         assert f".entry {spec.name}(" in text
         assert spec.block is None or ".reqntid" in text
+
+
+def test_addresses_of_asynchronous_copies_are_defined() -> None:
+    (spec,) = kernels("matmul")
+    text = llvm_text(spec, generated_code.DIRECT)
+    copies = [line for line in text.splitlines() if "cp.async.c" in line]
+    assert copies
+    assert all(line.count("noundef") == line.count("$") for line in copies)
 
 
 @pytest.mark.ptxas

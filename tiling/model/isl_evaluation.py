@@ -92,8 +92,9 @@ def compiled(node: ast.expr) -> CodeType:
     return compile(ast.fix_missing_locations(ast.Expression(node)), "isl", "eval")
 
 
+@lru_cache(maxsize=8192)
 def names(node: ast.expr) -> frozenset[str]:
-    """The variables in an expression."""
+    """The variables in an expression, which nothing may change later."""
     found, pending = set[str](), list[ast.AST]([node])
     while pending:
         inner = pending.pop()
@@ -214,7 +215,8 @@ class Sum:
     @property
     def fits(self) -> bool:
         """Whether its value fits for all variables smaller than `LARGEST`."""
-        return _magnitude(self.expression()) < _FITS
+        terms = (abs(f) * _magnitude(self.atoms[t]) for t, f in self.factors.items())
+        return abs(self.constant) + sum(terms) < _FITS
 
     def without_remainders(self) -> Sum:
         """The sum with c*x in the place of c*n*(x // n) + c*(x % n).
@@ -445,6 +447,7 @@ def _number(node: ast.expr) -> int:
             raise AssertionError(ast.dump(node))
 
 
+@lru_cache(maxsize=8192)
 def _magnitude(node: ast.expr) -> int:
     """A bound of the magnitudes of an expression and of its parts."""
     match node:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import field
 from itertools import groupby, product
@@ -330,7 +331,7 @@ class BlockExecution:
             return
         for event, size in zip(before, seen, strict=True):
             is_write = self._writes(event) or self._writes(copy)
-            if is_write and self._are_near((copy,), event):
+            if is_write and self._near((copy,))(event):
                 cells, table = self._window((copy, event))
                 self.budget.spend(cells)
                 where, threads = table(copy)
@@ -429,8 +430,9 @@ class BlockExecution:
         for array, _, same in self._by_array(segment):
             known = [c for c in under_way if self._array(c) == array]
             over = [item for item in arrived if self._array(item[0]) == array]
-            known = [copy for copy in known if self._are_near(same, copy)]
-            over = [item for item in over if self._are_near(same, item[0])]
+            is_near = self._near(same)
+            known = [copy for copy in known if is_near(copy)]
+            over = [item for item in over if is_near(item[0])]
             cells, table = self._window((*same, *known, *(copy for copy, _ in over)))
             plain = [event for event in same if not self.sites[event[0]].is_copy]
             CopyRules(self.sites, table, cells, self.budget).check(plain, known, over)
@@ -444,11 +446,22 @@ class BlockExecution:
             self.ranges[event] = found
         return self.ranges[event]
 
-    def _are_near(self, events: Iterable[Event], other: Event) -> bool:
-        """Whether the ranges of events of one array meet that of another one."""
-        first, last = self._range(other)
-        ranges = map(self._range, events)
-        return any(low <= last and first <= high for low, high in ranges)
+    def _near(self, events: Iterable[Event]) -> Callable[[Event], bool]:
+        """Whether the range of an event meets one of those of others of its array."""
+        lows, highs = list[int](), list[int]()
+        for low, high in sorted(map(self._range, events)):
+            if highs and low <= highs[-1]:
+                highs[-1] = max(highs[-1], high)
+            elif low <= high:
+                lows.append(low)
+                highs.append(high)
+
+        def is_near(event: Event) -> bool:
+            first, last = self._range(event)
+            at = bisect_right(lows, last) - 1
+            return at >= 0 and first <= highs[at]
+
+        return is_near
 
     def _window(self, events: Iterable[Event]) -> tuple[int, Callable[[Event], Table]]:
         """The cells from the first to the last of events, and tables of these cells."""

@@ -344,17 +344,25 @@ def table_of(kernel: KernelAccesses, site: Site, key: Key) -> Table:
     fixed = dict(zip(site.parts, key, strict=True))
     values, mask = points(kernel, site.loops, spans(site.use.access), fixed)
     shape = mask.shape
-    cells = np.zeros((1,) * len(shape), np.int64)
+    cells: int | Integers = 0
     for index, extent in zip(site.indices, site.extents, strict=True):
-        inside = np.clip(index.value(values), -1, extent)
+        inside = np.minimum(np.maximum(index.value(values), -1), extent)
         cells = cells * (extent + 2) + (inside + 1)
     for formulas, holds in site.conditions:
         is_true = np.ones(shape, bool)
         for each in formulas:
             is_true &= each.value(values)
         mask &= is_true == holds
-    numbers = kernel.numbers.reshape(-1, *(1,) * (len(shape) - 1))
-    return np.broadcast_to(cells, shape)[mask], np.broadcast_to(numbers, shape)[mask]
+    where = _spread(cells, shape)
+    numbers = _spread(kernel.numbers.reshape(-1, *(1,) * (len(shape) - 1)), shape)
+    if mask.all():
+        return where.ravel(), numbers.ravel()
+    return where[mask], numbers[mask]
+
+
+def _spread(values: int | Integers, shape: tuple[int, ...]) -> Integers:
+    spread = np.asarray(values)
+    return spread if spread.shape == shape else np.broadcast_to(spread, shape)
 
 
 def unlike_blocks(

@@ -9,7 +9,7 @@ NumPy arrays.  Kernels of other shapes raise `UndecidedError`.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from math import prod
 from typing import TypeAlias
 
@@ -144,15 +144,13 @@ class KernelAccesses:
     @property
     def numbers(self) -> Integers:
         """The numbers of the threads of a block."""
-        return np.arange(self.count)
+        return _numbers(self.count)
 
     @property
     def indices(self) -> dict[str, Integers]:
         """The values of the thread variables, by the number of the thread."""
-        found, rest = dict[str, Integers](), self.numbers
-        for name, extent in self.threads.items():
-            found[name], rest = rest % extent, rest // extent
-        return found
+        values = _thread_indices(tuple(self.threads.values()))
+        return dict(zip(self.threads, values, strict=True))
 
     def is_private(self, array: str) -> bool:
         """Whether each thread of each block has its own copy of the array."""
@@ -161,6 +159,25 @@ class KernelAccesses:
     def is_of_block(self, array: str) -> bool:
         """Whether each block has one copy of the array for the whole kernel."""
         return self.blocks.keys() == set(self.arrays[array].scope)
+
+
+@lru_cache(maxsize=64)
+def _numbers(count: int) -> Integers:
+    numbers = np.arange(count)
+    numbers.flags.writeable = False
+    return numbers
+
+
+@lru_cache(maxsize=64)
+def _thread_indices(extents: tuple[int, ...]) -> tuple[Integers, ...]:
+    """The values of each thread variable; the first one varies fastest."""
+    found, rest = list[Integers](), _numbers(prod(extents))
+    for extent in extents:
+        found.append(rest % extent)
+        rest = rest // extent
+    for values in found:
+        values.flags.writeable = False
+    return tuple(found)
 
 
 def has_fence(node: Node) -> bool:

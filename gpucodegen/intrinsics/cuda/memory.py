@@ -110,9 +110,15 @@ def heap(*_: object) -> Any:
 
 
 def _assembly(low: Lowering, text: str, constraints: str, args: list[Any]) -> None:
+    """An instruction on addresses and sizes.
+
+    Like the addresses of loads they are ``noundef``: else LLVM's strength reduction
+    scans the instructions behind each address for a use that excludes poison.
+    """
     function = ir.FunctionType(ir.VoidType(), [arg.type for arg in args])
     code = ir.InlineAsm(function, text, constraints, side_effect=True)
-    low.builder.call(code, args)
+    known = dict.fromkeys(range(len(args)), ("noundef",))
+    low.builder.call(code, args, arg_attrs=known)
 
 
 def dma_start(

@@ -137,10 +137,15 @@ def merged(slow: Axis, fast: Axis, operand: Folded) -> tuple[Axis, Folded] | Non
 class Places:
     """The memory places of a contraction's prologue and epilogue.
 
-    ``seen``: each place in its present view; None once that is impossible.
+    ``seen``: each place in its present view; None once that is impossible.  ``kept``:
+    the variables of axes that their operations compute with, which stay as they are.
     """
 
     seen: Mapping[Operand, Folded] | None
+    kept: frozenset[Value] = frozenset()
+
+    def may_change(self, *axes: Axis) -> bool:
+        return self.kept.isdisjoint(axis.iv for axis in axes)
 
     @staticmethod
     def of(contraction: Contraction) -> Places:
@@ -148,7 +153,9 @@ class Places:
         parts = (contraction.start, contraction.epilogue)
         places = {place for part in parts if part for place in part.places}
         places |= {contraction.unpadded} if contraction.unpadded else set()
-        return Places({p: Folded.of(p) for p in places if p != contraction.result})
+        kept = frozenset[Value]().union(*(part.positions for part in parts if part))
+        seen = {p: Folded.of(p) for p in places if p != contraction.result}
+        return Places(seen, kept)
 
     @property
     def are_strided(self) -> bool:
@@ -163,7 +170,8 @@ class Places:
         """The places with other expressions for some axes."""
         if self.seen is None:
             return self
-        return Places({p: f.substituted(positions) for p, f in self.seen.items()})
+        seen = {p: f.substituted(positions) for p, f in self.seen.items()}
+        return Places(seen, self.kept)
 
     def merged(self, slow: Axis, fast: Axis, whole: Axis) -> Places:
         """With ``whole`` in place of two axes."""
@@ -171,7 +179,7 @@ class Places:
             return self
         found = {p: folded.merged(slow, fast, whole) for p, folded in self.seen.items()}
         kept = {place: folded for place, folded in found.items() if folded is not None}
-        return Places(kept if len(kept) == len(found) else None)
+        return Places(kept if len(kept) == len(found) else None, self.kept)
 
     def applied(
         self, b: Builder, contraction: Contraction, result: Operand
@@ -204,7 +212,7 @@ class _State:
         for axis in self.axes:
             kind = found.kind(axis)
             alone = sum(found.kind(other) == kind for other in found.axes) == 1
-            if axis.extent == 1 and not alone:
+            if axis.extent == 1 and not alone and self.places.may_change(axis):
                 kept = tuple(other for other in found.axes if other is not axis)
                 moved = tuple(o.substituted({axis.iv: ZERO}) for o in found.operands)
                 places = found.places.substituted({axis.iv: ZERO})
@@ -225,6 +233,8 @@ class _State:
         reduction = self.reduction
         for slow, fast in permutations(self.axes, 2):
             if not _keeps_order(reduction, slow, fast):
+                continue
+            if not self.places.may_change(slow, fast):
                 continue
             whole = merge_of(slow, fast)
             found = [o.merged(slow, fast, whole) for o in self.operands]

@@ -21,6 +21,9 @@ epilogue stores every element of H after the last sum, and until then nothing re
 
     { reads of H in the nests before, in the contraction, or in the epilogue } = {}.
 
+An epilogue may compute with the variables of its loops; in a tile, each is the position
+of a cell along the loop's axis.
+
 The first reduction block of a tile takes its initial sums from memory or from the fused
 prologue; the last block stores the tile or runs the epilogue.
 """
@@ -45,7 +48,13 @@ from gpucodegen.passes.contraction.operands import (
     domain_of,
     is_linear,
 )
-from gpucodegen.passes.contraction.recognize import Contraction, Pointwise, Step, Tile
+from gpucodegen.passes.contraction.recognize import (
+    Contraction,
+    Pointwise,
+    Step,
+    Tile,
+    is_position,
+)
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import has_no_effect
 from gpucodegen.passes.framework.indexing import ZERO, Index, replace_values
@@ -286,7 +295,8 @@ class EpilogueGroup:
     """A contraction with the nests around it that stay within its cells.
 
     ``context``: operations before them.  ``strided``: kernels may store elements that
-    are not side by side.
+    are not side by side.  ``indexed``: an epilogue may compute with loop variables,
+    such as the mask of a triangle.
     """
 
     contraction: Contraction
@@ -297,6 +307,7 @@ class EpilogueGroup:
     after: tuple[EpilogueMember, ...] = ()
     analysis: NestAnalysis | None = None
     strided: bool = False
+    indexed: bool = False
 
     @staticmethod
     def of(
@@ -306,11 +317,13 @@ class EpilogueGroup:
         surroundings: Surroundings,
         *,
         strided: bool = False,
+        indexed: bool = False,
     ) -> EpilogueGroup:
         """A group of the contraction only."""
         axes = (a for a in contraction.axes if contraction.result.mentions(a))
         core = EpilogueMember(nest, {axis: axis for axis in axes})
-        return EpilogueGroup(contraction, core, context, surroundings, strided=strided)
+        given = contraction, core, context, surroundings
+        return EpilogueGroup(*given, strided=strided, indexed=indexed)
 
     @property
     def members(self) -> tuple[EpilogueMember, ...]:
@@ -374,6 +387,9 @@ class EpilogueGroup:
         member = self._member(op, [result])
         if member is None or _stored(member.steps) != [result]:
             return self
+        variables = {axis.iv for axis in self.core.loops}
+        if not variables.isdisjoint(v for o, _ in member.steps for v in o.operands):
+            return self
         led = replace(self, before=member)
         is_fill = all(not o.results for o, place in member.steps if place)
         if is_fill or self.contraction.guards:
@@ -401,7 +417,7 @@ class EpilogueGroup:
         self, op: Operation, anchors: Sequence[Operand]
     ) -> EpilogueMember | None:
         nest = domain_of(op)
-        if nest is None or not all(map(fits, nest.body)):
+        if nest is None or not all(fits(o) or is_position(o) for o in nest.body):
             return None
         accesses = {
             o: access(o, nest.axes) for o in nest.body if o.name in affine.ACCESSES
@@ -430,10 +446,20 @@ class EpilogueGroup:
         }
         axes, result = tuple(self.core.loops), self.contraction.result
         variables = {axis.iv for axis in nest.axes}
+        positioned = {
+            loop.iv: axis.iv
+            for axis, loop in loops.items()
+            if self.indexed and not loop.lower and loop.step == 1
+        }
+        steps = list[Step]()
         for inner in nest.body:
             place = places.get(inner)
+            steps.append((inner, place))
             if place is None:
-                if not variables.isdisjoint(inner.operands):
+                if is_position(inner) and inner.operands[0] in positioned:
+                    moved = (positioned[inner.operands[0]],)
+                    steps[-1] = inner.with_(operands=moved), None
+                elif not variables.isdisjoint(inner.operands):
                     return None
             elif not is_in_rows(
                 *(place, axes, result),
@@ -441,7 +467,7 @@ class EpilogueGroup:
                 strided=self.strided and not inner.results,
             ):
                 return None
-        return EpilogueMember(op, loops, tuple((o, places.get(o)) for o in nest.body))
+        return EpilogueMember(op, loops, tuple(steps))
 
     def _legal(self, group: EpilogueGroup) -> EpilogueGroup | None:
         """The group with its dependences, if they permit running it cell by cell.

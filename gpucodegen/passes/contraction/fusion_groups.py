@@ -288,8 +288,9 @@ class FusionGroups:
 
     ``uses`` counts the uses of each value in the function. ``lower``: operations for a
     contraction, if its fused operations fit.  ``context``: operations before the block.
-    ``strided``: kernels may store elements that are not side by side.  ``join``:
-    operations that run a contraction together with the last one that was lowered.
+    ``strided``: kernels may store elements that are not side by side.  ``indexed``:
+    epilogues may compute with loop variables.  ``join``: operations that run a
+    contraction together with the last one that was lowered.
     """
 
     members: Sequence[FusionMember]
@@ -300,6 +301,7 @@ class FusionGroups:
     mapped: Mapped = field(default_factory=Mapped)
     dead: set[Value] = field(default_factory=set[Value])
     strided: bool = False
+    indexed: bool = False
     join: Lower | None = None
     launched: _Launched | None = None
 
@@ -331,6 +333,7 @@ class FusionGroups:
         group = EpilogueGroup.of(
             *(member.op, member.contraction, self._before(at), self.surroundings),
             strided=self.strided,
+            indexed=self.indexed,
         )
         if self.mapped.nest is not None:
             group = group.led_by(self.mapped.nest)

@@ -31,7 +31,14 @@ from gpucodegen.dialects.memref.layouts import strided_form
 from gpucodegen.ir.locations import Location
 from gpucodegen.ir.number_formats import NARROW
 from gpucodegen.ir.operation import Operation, Value, clone
-from gpucodegen.ir.types import FloatType, MemRefType, Type, VectorType, element_type
+from gpucodegen.ir.types import (
+    INDEX,
+    FloatType,
+    MemRefType,
+    Type,
+    VectorType,
+    element_type,
+)
 from gpucodegen.passes.analysis.lifting.reductions import is_reassociable
 from gpucodegen.passes.contraction.operands import (
     Domain,
@@ -111,7 +118,8 @@ class Pointwise:
     """Operations on one cell; the values at the places ``stored`` are kept.
 
     ``sums``: the place that holds the finished sums when the operations start. Their
-    value is given in registers, so this place need not exist in memory.
+    value is given in registers, so this place need not exist in memory.  A step that
+    `is_position` takes the variable of an axis.
     """
 
     steps: tuple[Step, ...]
@@ -123,6 +131,11 @@ class Pointwise:
         """All places that the operations access, in memory or in registers."""
         accessed = (place for _, place in self.steps if place)
         return (*accessed, *self.stored, *((self.sums,) if self.sums else ()))
+
+    @property
+    def positions(self) -> frozenset[Value]:
+        """The variables of axes that the operations compute with."""
+        return frozenset(op.operands[0] for op, _ in self.steps if is_position(op))
 
     def moved(self, to: Callable[[Operand], Operand]) -> Pointwise:
         """The same operations at other places."""
@@ -152,6 +165,11 @@ class Pointwise:
         cells = _Cells(b, tile, {self.sums: value}, spans={value: tuple(tile.extents)})
         cells.run(self.steps)
         return tuple(cells.whole(cells.held[target]) for target in self.stored)
+
+
+def is_position(op: Operation) -> bool:
+    """Whether an operation converts a loop variable to an integer."""
+    return op.name == "arith.index_cast" and op.operands[0].type == INDEX
 
 
 def computed(b: Builder, tile: Tile, steps: Sequence[Step]) -> Value:
@@ -185,6 +203,9 @@ class _Cells:
                 self.held[place] = self.values.get(stored, stored)
 
     def _compute(self, op: Operation) -> None:
+        if op.operands and op.operands[0] in self.tile.at:
+            self._compute_position(op)
+            return
         operands = [self.values.get(value, value) for value in op.operands]
         spanned = {axis for value in operands for axis in self.spans.get(value, ())}
         span = tuple(axis for axis in self.tile.extents if axis in spanned)
@@ -197,6 +218,18 @@ class _Cells:
         self.b.operations.append(made)
         self.values.update(zip(op.results, results, strict=True))
         self.spans.update(dict.fromkeys(results, span))
+
+    def _compute_position(self, op: Operation) -> None:
+        """The positions of the cells along an axis."""
+        b, (iv,) = self.b, op.operands
+        span = tuple(axis for axis in self.tile.extents if axis.iv is iv)
+        count = self.tile.extents[span[0]] if span else 1
+        each = [
+            b.value(op.name, (b.index(self.tile.at[iv] + n),), op.result.type)
+            for n in range(count)
+        ]
+        made = b.from_elements(each, op.result.name) if span else each[0]
+        self.values[op.result], self.spans[made] = made, span
 
     def _read(self, place: Operand, hint: str) -> Value:
         if place not in self.held:

@@ -218,6 +218,7 @@ class GpuMapper:
         return FusionGroups(
             *(members, self._contracted, self._uses, context, self.surroundings),
             strided=True,
+            indexed=True,
             join=lambda contraction: joined_launch(contraction, self),
         ).all_mapped()
 

@@ -168,7 +168,8 @@ def with_flat_result(
         nonlocal folded, places
         found = folded.merged(slow, fast, whole)
         others = places.merged(slow, fast, whole)
-        if found is None or others.seen is None:
+        is_kept = not places.may_change(slow, fast)
+        if is_kept or found is None or others.seen is None:
             return False
         folded, places = found, others
         return True

@@ -49,6 +49,7 @@ from gpucodegen.passes.contraction.gpu.axes import (
     side_by_side,
     with_flat_result,
 )
+from gpucodegen.passes.contraction.gpu.masked_tiles import masked
 from gpucodegen.passes.contraction.gpu.staging import (
     Chunk,
     KLoop,
@@ -335,8 +336,16 @@ class _Lowering:
         walk = KLoop(self.groups.reduction, plan.depth)
         pipeline = Pipeline(plan, parts, factors, walk)
 
-        def whole(i: Builder) -> None:
+        def summed(i: Builder) -> None:
             result.store(i, pipeline.summed(i, result.load(i)))
+
+        def whole(i: Builder) -> None:
+            given = self.contraction, self.groups, where, plan, self.definitions
+            unneeded = masked(*given)
+            if unneeded is None:
+                summed(i)
+            else:
+                i.guard(unneeded, lambda j: result.store(j, result.load(j)), summed)
 
         b.guard([extent(self.groups.reduction) - 1, *where.exists], whole)
 
