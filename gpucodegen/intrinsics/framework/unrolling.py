@@ -5,7 +5,8 @@ LLVM unrolls for a processor's whole micro-operation cache: on some processors u
 it.  An out-of-order core needs less: a loop counts, compares and branches in
 `OVERHEAD` operations, which are a sixty-fourth of a body of `BODY` operations.  So an
 innermost loop is repeated until it has `BODY` operations, and a loop whose iterations
-have no more all together is no loop any more; loops around it count as innermost then.  `Unroller` counts operations while a front end writes a body.
+have no more all together is no loop any more; loops around it count as innermost then.
+`Unroller` counts operations while a front end writes a body.
 """
 
 from __future__ import annotations
