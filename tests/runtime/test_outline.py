@@ -9,10 +9,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gpucodegen.runtime.cpu.kernels import compile_cpu, outlined
+from gpucodegen.intrinsics.cpu import target
+from gpucodegen.runtime.cpu.kernels import compile_cpu, dispatcher_of, outlined
 from gpucodegen.runtime.host.spec import KernelSpec, Param
 
-HEADER = "from gpucodegen.intrinsics.cpu import prange\n"
+HEADER = """from gpucodegen.intrinsics import cpu
+from gpucodegen.intrinsics.cpu import addf, prange
+local_9xf64 = cpu.local(9, "f64")
+vload_4xf32 = cpu.vload(4, "f32")
+vstore_4xf32 = cpu.vstore(4, "f32")
+"""
 
 
 def calls(body: str) -> list[str]:
@@ -146,3 +152,46 @@ def test_repeated_loops_compute_the_same():
     run = kernel(body, *params)
     run(*(each.ctypes.data for each in values), 8)
     np.testing.assert_allclose(values, expected, rtol=1e-12)
+
+
+def test_pointers_of_python_and_of_a_kernel_are_one_type(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    compiled, original = list[str](), target._in_library
+
+    def recorded(context: Any, function: Any, taken: Any) -> Any:
+        compiled.append(function.__name__)
+        return original(context, function, taken)
+
+    monkeypatch.setattr(target, "_in_library", recorded)
+    body = " E = local_9xf64()\n" + "".join(
+        LAYERS.format(*pair) for pair in ("BC", "EB", "CE")
+    )
+    params = [*((name, "pointer", "f64") for name in "ABC"), ("n", "scalar", "index")]
+    kernel(body, *params)
+    assert compiled == ["k_0"]
+
+
+LOOPS = {
+    "range(0, 4096, 4)": 32,  # 4 operations: the largest power of two up to 128 / 4
+    "range(0, 32, 4)": 8,
+    "range(0, 4 * n, 4)": 32,
+}
+
+
+@pytest.mark.parametrize("over", LOOPS)
+def test_loops_are_unrolled_up_to_the_size_that_hides_their_control(over: str):
+    source = (
+        f"{HEADER}\ndef k(A, n):\n for i in {over}:\n"
+        "  vstore_4xf32(A, i, addf(vload_4xf32(A, i), vload_4xf32(A, i)))"
+    )
+    spec = KernelSpec(
+        "k", source, (Param("A", "pointer", "f32"), Param("n", "scalar", "index"))
+    )
+    dispatcher, types = dispatcher_of(spec)
+    dispatcher.compile(types)
+    text = dispatcher.inspect_llvm(types)
+    body = text[text.index("define") :].partition("\n}")[0]
+    stores = body.count("store <4 x float>")
+    assert stores in {LOOPS[over], LOOPS[over] + 1}, body  # a loop for the rest
+    assert ("br i1" in body) == (over != "range(0, 32, 4)")

@@ -21,6 +21,7 @@ from numba.core.lowering import BaseLower
 from gpucodegen.intrinsics.framework.front_end import UNCERTAIN, NotCovered, translate
 from gpucodegen.intrinsics.framework.lowering import CachingBuilder
 from gpucodegen.intrinsics.framework.pipeline import PASSES, KernelCompiler, pipeline
+from gpucodegen.intrinsics.framework.unrolling import Unroller
 
 syntax_trees: WeakKeyDictionary[Any, ast.FunctionDef] = WeakKeyDictionary()
 """By Python function."""
@@ -46,7 +47,7 @@ class _Lower(BaseLower):
         function = self.func_ir.func_id.func
         contexts = self.context.typing_context, self.context
         given = syntax_trees[function], function.__globals__, arguments, contexts
-        translate(*given, self.builder)
+        translate(*given, self.builder, unroller=Unroller())
         self.post_lower()
 
 

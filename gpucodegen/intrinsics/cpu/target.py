@@ -15,8 +15,10 @@ from functools import cache, partial, reduce
 from typing import Any
 from weakref import WeakKeyDictionary
 
+import llvmlite.binding as llvm
 from llvmlite import ir
-from numba.core import cgutils, compiler, imputils, types, typing
+from numba.core import cgutils, compiler, config, imputils, types, typing
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.cpu import CPUContext
 from numba.core.dispatcher import Dispatcher
 from numba.core.extending import intrinsic
@@ -60,7 +62,7 @@ def parallel_for(threads: int) -> Any:
         del context
         if not isinstance(body, types.Dispatcher):
             return None
-        taken = (types.intp, types.intp, *map(types.unliteral, values.types))
+        taken = (types.intp, types.intp, *map(_plain, values.types))
 
         def lower(target: Any, builder: Any, sig: Any, args: Any) -> Any:
             about = _compiled(target, body.dispatcher.py_func, taken)
@@ -83,7 +85,7 @@ def call_outlined(context: Any, body: Any, values: Any) -> Any:
     del context
     if not isinstance(body, types.Dispatcher):
         return None
-    taken = tuple(map(types.unliteral, values.types))
+    taken = tuple(map(_plain, values.types))
 
     def lower(target: Any, builder: Any, _sig: Any, args: Any) -> Any:
         about = _compiled(target, body.dispatcher.py_func, taken)
@@ -91,6 +93,12 @@ def call_outlined(context: Any, body: Any, values: Any) -> Any:
         return target.get_dummy_value()
 
     return signature(types.void, body, values), lower
+
+
+def _plain(kind: Any) -> Any:
+    """The type as functions of kernels take it, whose pointers Python never passes."""
+    kind = types.unliteral(kind)
+    return types.CPointer(kind.dtype) if isinstance(kind, types.CPointer) else kind
 
 
 _FUNCTIONS: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
@@ -201,8 +209,35 @@ class TypingContext(KnownTypes):
         self.install_registry(mathdecl.registry)
 
 
+class KernelLibrary(JITCodeLibrary):
+    """Code that one run of LLVM's module passes optimises.
+
+    Numba runs them three times, to find pairs of reference counts in between.  Loops
+    are unrolled where the front end says so (`framework.unrolling`).
+    """
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout  # noqa: SLF001
+
+    def _optimize_final_module(self) -> None:
+        options = llvm.create_pipeline_tuning_options(speed_level=int(config.OPT))
+        options.loop_vectorization = bool(config.LOOP_VECTORIZE)
+        options.slp_vectorization = bool(config.SLP_VECTORIZE)
+        options.loop_unrolling = False
+        passes = llvm.create_pass_builder(self._codegen._tm, options)  # noqa: SLF001
+        passes.getModulePassManager().run(self._final_module, passes)
+
+
+class _Codegen(JITCPUCodegen):
+    _library_class = KernelLibrary
+
+
 class Context(KnownCode, CPUContext):
     """The code generation context of the target."""
+
+    def init(self) -> None:
+        super().init()
+        self._internal_codegen = _Codegen("gpucodegen.exec")
 
     def load_additional_registries(self) -> None:
         from numba.core import optional

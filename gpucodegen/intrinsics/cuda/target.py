@@ -50,6 +50,7 @@ from gpucodegen.intrinsics.framework.pipeline import (
     KnownTypes,
     Target,
 )
+from gpucodegen.intrinsics.framework.unrolling import mark_loop
 from gpucodegen.records import dataclass
 
 Place = tuple[str, int]
@@ -165,15 +166,6 @@ _MMA, _BARRIER = "mma.sync", "llvm.nvvm.barrier"
 _PLAIN = (*_FUSED, "llvm.assume", "llvm.nvvm.read.ptx.sreg.")
 
 
-class _Identity(ir.MDValue):
-    """Metadata that refers to itself first, by which LLVM distinguishes loops."""
-
-    def descr(self, buf: list[str]) -> None:
-        """Append the definition."""
-        others = ", ".join(each.get_reference() for each in self.operands)
-        buf += (f"distinct !{{ {self.get_reference()}, {others} }}", "\n")
-
-
 def unroll(function: Any) -> None:
     """Mark the loops of a function."""
     edges = list(_back_edges(function.blocks[0]))
@@ -188,23 +180,17 @@ def unroll(function: Any) -> None:
         if any(name.startswith(_MMA) for name in called):
             waits = any(name.startswith(_BARRIER) for name in called)
             if waits:
-                _ask(function.module, tail, "llvm.loop.unroll.disable")
+                mark_loop(function.module, tail, "llvm.loop.unroll.disable")
             elif not heads & (body - {head}):
-                _ask(function.module, tail, "llvm.loop.unroll.full")
+                mark_loop(function.module, tail, "llvm.loop.unroll.full")
         work, is_outer = _products(body), bool(heads & (body - {head}))
         if is_outer and max(work, _integer_products(body)) >= FEWEST:
-            _ask(function.module, tail, "llvm.loop.unroll.disable")
+            mark_loop(function.module, tail, "llvm.loop.unroll.disable")
         if is_outer or work < FEWEST:
             continue
         count = min(MOST, PRODUCTS // work)
         if count > 1:
-            _ask(function.module, tail, "llvm.loop.unroll.count", I32(count))
-
-
-def _ask(module: Any, tail: Any, *wish: Any) -> None:
-    asked = module.add_metadata(list(wish))
-    identity = _Identity(module, [asked], str(len(module.metadata)))
-    tail.terminator.set_metadata("llvm.loop", identity)
+            mark_loop(function.module, tail, "llvm.loop.unroll.count", I32(count))
 
 
 def _following(block: Any) -> list[Any]:

@@ -42,6 +42,7 @@ from gpucodegen.intrinsics.framework.reaching_definitions import (
     Reaching,
     joined,
 )
+from gpucodegen.intrinsics.framework.unrolling import Unroller, trip_count
 from gpucodegen.records import dataclass
 
 BINARY: dict[type[ast.operator], Callable[..., Any]] = {
@@ -93,16 +94,18 @@ def translate(
     contexts: tuple[Any, Any],
     builder: CachingBuilder,
     lines: Any = None,
+    unroller: Unroller | None = None,
 ) -> None:
     """Build the body of a function, which returns nothing, from the end of a block.
 
     ``names``: the globals of its module; ``contexts``: of types, and of code.
-    ``lines``: the writer of debug information.  Raises NotCovered or `UNCERTAIN`.
+    ``lines``: the writer of debug information.  ``unroller`` chooses unroll factors.
+    Raises NotCovered or `UNCERTAIN`.
     """
     parameters = [each.arg for each in definition.args.args]
     variables = {*parameters, *_assigned(definition.body)}
     in_memory = _in_memory(definition.body, parameters)
-    made = _Translator(names, variables, in_memory, *contexts, builder, lines)
+    made = _Translator(names, variables, in_memory, *contexts, builder, lines, unroller)
     body = made.block("body")
     builder.branch(body)
     made.enter(body)
@@ -259,6 +262,7 @@ class _Translator:
     context: Any
     builder: CachingBuilder
     lines: Any
+    unroller: Unroller | None
     reaching: Names | None = field(default_factory=dict[str, Reaching])
     loops: list[Loop] = field(default_factory=list[Loop])
     slots: dict[tuple[str, Any], Any] = field(default_factory=dict[Any, Any])
@@ -326,7 +330,7 @@ class _Translator:
             case ast.While(test, body, []):
                 self.loop(test, body)
             case ast.For(ast.Name(name), iterated, body, []):
-                self.counted(name, self.value(iterated), body)
+                self.counted(name, iterated, body)
             case ast.If(test, body, orelse):
                 self.choice(test, body, orelse)
             case ast.Return(None):
@@ -430,10 +434,10 @@ class _Translator:
                 self.branch(test, inside, made.end)
         self.end(made, before, None if is_endless else joined(before, self.reaching))
 
-    def counted(self, name: str, iterated: Typed, body: Sequence[ast.stmt]) -> None:
+    def counted(self, name: str, over: ast.expr, body: Sequence[ast.stmt]) -> None:
         """A loop over a range, as Numba iterates it."""
         head, inside = self.block("next"), self.block("loop")
-        kind, state = self.stepped("getiter", iterated)
+        kind, state = self.stepped("getiter", self.value(over))
         self.builder.branch(head)
         made = Loop(self.block("end"))
         before = self.begin(made, {name, *_assigned(body)})
@@ -444,8 +448,13 @@ class _Translator:
         self.builder.cbranch(is_more, inside, made.end)
         self.enter(inside)
         self.assign(name, (pair.first_type, found))
+        if self.unroller is not None:
+            self.unroller.begin(self.builder)
         self.statements(body)
+        is_reached = self.is_reached
         self.finish(head)
+        if self.unroller is not None:
+            self.unroller.end(self.builder, trip_count(over), repeats=is_reached)
         self.end(made, before, joined(before, self.reaching))
 
     def stepped(self, name: str, given: Typed) -> Typed:

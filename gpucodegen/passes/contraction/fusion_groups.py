@@ -19,7 +19,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import field, replace
-from itertools import pairwise, product, takewhile
+from functools import lru_cache
+from itertools import chain, pairwise, product, takewhile
 from types import MappingProxyType
 
 from gpucodegen.dialects.arith import constant_value
@@ -430,7 +431,13 @@ DEALLOC = "memref.dealloc"
 
 
 def _uses(operations: Iterable[Operation]) -> Counter[Value]:
-    return Counter(v for op in operations for inner in op.walk() for v in inner.used)
+    return Counter(chain.from_iterable(map(_used, operations)))
+
+
+@lru_cache(4096)
+def _used(op: Operation) -> tuple[Value, ...]:
+    """The values that an operation uses; each contraction of a block counts them."""
+    return tuple(value for inner in op.walk() for value in inner.used)
 
 
 def _is_of(op: Operation, buffers: Collection[Value]) -> bool:

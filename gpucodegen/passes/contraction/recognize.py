@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import lru_cache
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.framework.definition import Trait
@@ -473,10 +474,11 @@ def only_accumulates(found: Sequence[Dependence]) -> bool:
     return all(dependence.reduces is not None for dependence in found)
 
 
+@lru_cache(512)
 def recognize(op: Operation, *, parametric: bool = False) -> Contraction | None:
     """The contraction computed by the nest rooted at ``op``, if it is one.
 
-    ``parametric``: extents may be dynamic.
+    ``parametric``: extents may be dynamic.  Several passes ask for the same nest.
 
     The right operand is the one that the vector axis moves, if only one is.
     """

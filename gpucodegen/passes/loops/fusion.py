@@ -580,7 +580,8 @@ def _around(chain: Sequence[Operation]) -> int:
 
 def _added(before: Sequence[Operation], after: Sequence[Operation]) -> Operation:
     """The only loop of the second list that the first lacks."""
-    (nest,) = [op for op in after if op.name == FOR and op not in before]
+    old = set(before)
+    (nest,) = [op for op in after if op.name == FOR and op not in old]
     return nest
 
 

@@ -65,9 +65,13 @@ def free_at_returns(tree: ast.Module) -> bool:
         return False
     rewriter = _Rewriter(allocators, frozenset(frees.values()))
     for node in tree.body:
-        if isinstance(node, ast.FunctionDef):
+        if isinstance(node, ast.FunctionDef) and _returns(node):
             rewriter.block(node.body, {})
     return rewriter.is_changed
+
+
+def _returns(function: ast.FunctionDef) -> bool:
+    return any(isinstance(node, ast.Return) for node in ast.walk(function))
 
 
 def _intrinsics(node: ast.stmt) -> Iterator[tuple[str, tuple[str, object]]]:
@@ -117,7 +121,7 @@ class _Rewriter:
                     return None
                 return {k: v for k, v in known[0].items() if k in known[-1]}
             case ast.For(_, _, body) | ast.While(_, body):
-                kept = _without(live, self.freed(statement) | _rebound(statement))
+                kept = self.kept(statement, live)
                 self.block(body, kept)
                 return kept
             case ast.Assign([ast.Name(name)], ast.Call(ast.Name(function))) if (
@@ -125,7 +129,13 @@ class _Rewriter:
             ):
                 return {**_without(live, {name}), name: self.allocators[function]}
             case _:
-                return _without(live, self.freed(statement) | _rebound(statement))
+                return self.kept(statement, live)
+
+    def kept(self, statement: ast.stmt, live: Live) -> Live:
+        """The live buffers that no part of a statement frees or binds anew."""
+        if not live:
+            return live
+        return _without(live, self.freed(statement) | _rebound(statement))
 
     def freed(self, statement: ast.stmt) -> set[str]:
         """The buffers that a statement or its parts free."""

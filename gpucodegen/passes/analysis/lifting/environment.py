@@ -131,17 +131,19 @@ class IslNames:
 
     def __init__(self) -> None:
         self._used: set[str] = set(RESERVED)
+        self._last: dict[str, int] = {}
 
     def fresh(self, hint: str, default: str = "v") -> str:
         """An identifier not given before."""
         base = re.sub(r"\W", "_", hint) or default
         if not base[0].isalpha():
             base = default + base
-        name, count = base, 0
+        name, count = base, self._last.get(base, 0)
         while name in self._used:
             count += 1
             name = f"{base}_{count}"
         self._used.add(name)
+        self._last[base] = count
         return name
 
 
