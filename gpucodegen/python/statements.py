@@ -83,13 +83,20 @@ class Statements:
         if isinstance(target, ast.Name):
             c.variables[target.id] = kept(self.c.b, value)
         elif isinstance(target, ast.Tuple | ast.List):
-            value = _unpacked(c, value, len(target.elts))
+            stars = [isinstance(part, ast.Starred) for part in target.elts]
+            if True not in stars:
+                value = _unpacked(c, value, len(stars))
+            elif is_tuple(value) and len(value) >= len(stars) - 1:
+                n, more = stars.index(True), len(value) - len(stars) + 1
+                value = (*value[:n], value[n : n + more], *value[n + more :])
             if not is_tuple(value) or len(value) != len(target.elts):
                 hint = "Give each of them a value"
                 what = f"to unpack {described(value)} to {len(target.elts)} targets"
                 raise c.refuse(target, what, hint)
             for part, own in zip(target.elts, value, strict=True):
                 self.bind(part, own)
+        elif isinstance(target, ast.Starred):
+            self.bind(target.value, value)
         elif isinstance(target, ast.Subscript):
             array, where = self.place(target)
             self.c.at(target)
