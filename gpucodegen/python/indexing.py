@@ -236,7 +236,7 @@ def _is_known(end: Bound) -> bool:
 
 
 def _slice(c: Context, given: Any, extent: Scalar, place: ast.AST) -> Part:
-    """A part between two ends that are cut if all is known, as by Python, or checked."""
+    """A part between two ends: cut as by Python if all is known, else checked."""
     ends = [known(None) if e is None else e for e in (given.start, given.stop)]
     ends.append(known(1) if given.step is None else given.step)
     numbers = [e.constant for e in (*ends, extent) if _is_known(e)]

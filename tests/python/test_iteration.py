@@ -146,6 +146,16 @@ PROGRAMS: list[tuple[str, tuple[Any, ...]]] = [
     ),
     (
         """
+        def f(x):
+            y, z = x.copy(), np.arange(4)
+            y[1:-1] = x[:-2] + x[2:]
+            parts = z[1:9], z[3:1], z[-9:2], z[2:-9:-1], z[9::-3]
+            return y, x[2:1], x[:5], x[5:], parts
+        """,
+        (FLOATS[3:4],),
+    ),
+    (
+        """
         def f(n):
             while True:
                 n += 1

@@ -208,6 +208,12 @@ def test_argument_without_a_type(value: object):
         made("def f(x):\n    return 1")(value)
 
 
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+def test_a_matrix_is_no_array():
+    with pytest.raises(errors.UntypedArgument, match=r"numpy.asarray"):
+        made("def f(x):\n    return x * x")(np.matrix([[1.0, 2.0]]))
+
+
 def test_wrong_arguments():
     with pytest.raises(errors.WrongPythonCall, match="missing a required argument"):
         made("def f(x, y):\n    return x")(1)
