@@ -18,7 +18,15 @@ from gpucodegen.ir.operation import Region, single_block
 from gpucodegen.ir.types import I1
 from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python import indexing, loops, private_arrays
-from gpucodegen.python.arrays import Array, Lazy, Part, View, assign, in_memory, lazy
+from gpucodegen.python.arrays import (
+    Array,
+    Lazy,
+    View,
+    assign,
+    in_memory,
+    in_place,
+    lazy,
+)
 from gpucodegen.python.block_arguments import (
     Joins,
     Liveness,
@@ -347,12 +355,8 @@ def _unpacked(c: Context, value: Bound, count: int) -> Bound:
     if extent.value is None:
         count = extent.constant
     limited(c.b, extent, Limits(count, count, f"other than {count} values to unpack"))
-    view = in_memory(c.b, value)
-    rest = [Part(known(0), e, 1) for e in view.extents[1:]]
-    parts = [[Part(known(n)), *rest] for n in range(count)]
-    if not rest:
-        return tuple([view.element(c.b, [known(n)]) for n in range(count)])
-    return tuple([indexing.viewed(c, view, own) for own in parts])
+    array = in_place(c.b, value)
+    return tuple([indexing.item(c, array, known(n)) for n in range(count)])
 
 
 _HINT = "Write it with assignments, `if`, `for` over a range and `while`"

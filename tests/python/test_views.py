@@ -58,6 +58,7 @@ UPDATES = [
     "y = np.clip(x, 1.0, None); x += 1",
     "y = x\n    for r in x.T: r *= 2",
     "y = x.T.squeeze(); y += x",
+    "y, z = x.T[:2]; y[:] = z; z += 1",
     "y = np.flip(x.T); y[0] = 7",
     "y = np.flip(x[:, None], 0); y *= 2",
     "y = np.expand_dims(x.T[1:], 1); y += 1",
