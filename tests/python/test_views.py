@@ -230,6 +230,21 @@ def f(x):
 """
 
 
+@pytest.mark.cases("target", ["cpu", "sim"])
+def test_parts_of_parts_in_a_loop(target: str):
+    text = """
+    def f(x):
+        for i in range(len(x)):
+            r = x[i].T
+            r[0] += i
+    """
+    function = function_of(text)
+    expected, ours = (np.arange(24.0).reshape(2, 3, 4) for _ in range(2))
+    function(expected)
+    gcg.jit(target=target)(function)(ours)
+    same(ours, expected, 0)
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.cases("target", ["cpu", "sim"])
 def test_functions_that_are_called_write_to_transposes(target: str):
