@@ -88,7 +88,8 @@ def taken(value: Any, result: Value) -> Any:
     """A handler's result as a value of the machine."""
     ty = result.type
     if not isinstance(ty, AnyShaped):
-        return canonical(value, ty)
+        number = value.item() if isinstance(value, np.generic | np.ndarray) else value
+        return canonical(number, ty)
     of = element_type(ty)
     made = np.asarray(value)
     stored = element(of).dtype

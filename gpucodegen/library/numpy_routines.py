@@ -21,7 +21,7 @@ FUNCTIONS_OF_NUMPY = (
     *"sort argsort lexsort partition argpartition unique median percentile quantile"
     " nanmedian nanpercentile nanquantile nanargmin nanargmax nancumsum nancumprod"
     " polyfit polyval unwrap sinc heaviside digitize isin choose extract compress"
-    " argwhere delete insert rot90 rollaxis dstack correlate ediff1d vander logspace"
+    " argwhere delete insert dstack correlate ediff1d vander logspace"
     " geomspace tril_indices triu_indices".split(),
     *(
         f"fft.{name}"

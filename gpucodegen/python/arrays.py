@@ -323,6 +323,12 @@ def in_memory(b: OperationList, array: Array, dtype: Any = None) -> View:
     return copied(b, array, dtype)
 
 
+def in_place(b: OperationList, array: Array) -> Array:
+    """A view, a transpose or new axes of one, or a new array with the elements."""
+    read = lazy(array).plain
+    return array if read is not None and read.view is not None else in_memory(b, array)
+
+
 def copied(b: OperationList, array: Array, dtype: Any = None) -> View:
     """A new array with the same elements."""
     whole = lazy(array)

@@ -37,6 +37,7 @@ from gpucodegen.python.functions import (
     mask_functions,
     numpy_functions,
     queries,
+    shapes,
 )
 from gpucodegen.python.functions.host_functions import Formatted
 from gpucodegen.python.functions.numpy_functions import FUNCTIONS
@@ -418,10 +419,15 @@ def _attribute(c: Context, node: ast.Attribute) -> Bound:
         if node.attr == "size":
             return base.count(c.b)
         base = settled(c.b, base)
+    if isinstance(base, View) and node.attr == "flat":
+        if not base.is_contiguous:
+            hint = "Read a copy, which .ravel() makes, or write through indices"
+            raise c.wrong(node, "`.flat` of an array with gaps", [base], hint)
+        return shapes.raveled(c, node, base)
     if isinstance(base, View | Lazy):
         rule = _ATTRIBUTES.get(node.attr)
         if rule is None:
-            hint = f"Arrays have {', '.join(_ATTRIBUTES)}, and methods"
+            hint = f"Arrays have {', '.join(_ATTRIBUTES)}, flat, and methods"
             raise c.refuse(node, f"the attribute '{node.attr}' of an array", hint)
         return rule(c, base)
     if isinstance(base, Scalar) and node.attr in ("real", "imag"):

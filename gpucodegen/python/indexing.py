@@ -229,8 +229,21 @@ _FORWARD = Limits(
 )
 
 
+def _is_known(end: Bound) -> bool:
+    """Whether an end of a slice is a constant integer, or open."""
+    is_constant = isinstance(end, Scalar) and end.value is None
+    return is_constant and (end.constant is None or category(end.kind) in "iu")
+
+
 def _slice(c: Context, given: Any, extent: Scalar, place: ast.AST) -> Part:
-    """A part between two ends that are checked: Python would cut it to its array."""
+    """A part between two ends: cut as by Python if all is known, else checked."""
+    ends = [known(None) if e is None else e for e in (given.start, given.stop)]
+    ends.append(known(1) if given.step is None else given.step)
+    numbers = [e.constant for e in (*ends, extent) if _is_known(e)]
+    if len(numbers) == 4 and numbers[2] != 0:
+        start, stop, by = slice(*numbers[:3]).indices(numbers[3])
+        count = len(range(start, stop, by))
+        return Part(known(start if count else 0), known(count), by)
     step = known(1) if given.step is None else given.step
     step = step.number if isinstance(step, Negated) else _number(c, place, step)
     step = position(c, place, step, known(0))

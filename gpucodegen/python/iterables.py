@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpucodegen.python import indexing
-from gpucodegen.python.arrays import Lazy, View, in_memory
+from gpucodegen.python.arrays import Lazy, View, in_place
 from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.elementwise import apply
 from gpucodegen.python.functions.arguments import flag_given, integer_given
@@ -97,7 +97,7 @@ def known_items(c: Context, node: ast.AST, value: Bound) -> tuple[Bound, ...] | 
 
 def _part(c: Context, node: ast.AST, value: Bound) -> Bound:
     if isinstance(value, View | Lazy) and value.extents:
-        return in_memory(c.b, value)
+        return in_place(c.b, value)
     if isinstance(value, Range | Zipped) or is_tuple(value):
         return value
     raise c.wrong(node, "an iteration", [value], HINT)
@@ -152,7 +152,7 @@ def _reversed(c: Context, node: ast.AST, value: Bound) -> Bound:
     part = _part(c, node, value)
     if is_tuple(part):
         return part[::-1]
-    if isinstance(part, View):
+    if isinstance(part, View | Lazy):
         return reversed_along(c, part, [0])
     if not isinstance(part, Range) or part.count is None:
         raise c.wrong(node, "`reversed`", [value], "Reverse a range, array or tuple")

@@ -18,7 +18,15 @@ from gpucodegen.ir.operation import Region, single_block
 from gpucodegen.ir.types import I1
 from gpucodegen.passes.framework.builder import OperationList
 from gpucodegen.python import indexing, loops, private_arrays
-from gpucodegen.python.arrays import Array, Lazy, Part, View, assign, in_memory, lazy
+from gpucodegen.python.arrays import (
+    Array,
+    Lazy,
+    View,
+    assign,
+    in_memory,
+    in_place,
+    lazy,
+)
 from gpucodegen.python.block_arguments import (
     Joins,
     Liveness,
@@ -83,13 +91,20 @@ class Statements:
         if isinstance(target, ast.Name):
             c.variables[target.id] = kept(self.c.b, value)
         elif isinstance(target, ast.Tuple | ast.List):
-            value = _unpacked(c, value, len(target.elts))
+            stars = [isinstance(part, ast.Starred) for part in target.elts]
+            if True not in stars:
+                value = _unpacked(c, value, len(stars))
+            elif is_tuple(value) and len(value) >= len(stars) - 1:
+                n, more = stars.index(True), len(value) - len(stars) + 1
+                value = (*value[:n], value[n : n + more], *value[n + more :])
             if not is_tuple(value) or len(value) != len(target.elts):
                 hint = "Give each of them a value"
                 what = f"to unpack {described(value)} to {len(target.elts)} targets"
                 raise c.refuse(target, what, hint)
             for part, own in zip(target.elts, value, strict=True):
                 self.bind(part, own)
+        elif isinstance(target, ast.Starred):
+            self.bind(target.value, value)
         elif isinstance(target, ast.Subscript):
             array, where = self.place(target)
             self.c.at(target)
@@ -340,12 +355,8 @@ def _unpacked(c: Context, value: Bound, count: int) -> Bound:
     if extent.value is None:
         count = extent.constant
     limited(c.b, extent, Limits(count, count, f"other than {count} values to unpack"))
-    view = in_memory(c.b, value)
-    rest = [Part(known(0), e, 1) for e in view.extents[1:]]
-    parts = [[Part(known(n)), *rest] for n in range(count)]
-    if not rest:
-        return tuple([view.element(c.b, [known(n)]) for n in range(count)])
-    return tuple([indexing.viewed(c, view, own) for own in parts])
+    array = in_place(c.b, value)
+    return tuple([indexing.item(c, array, known(n)) for n in range(count)])
 
 
 _HINT = "Write it with assignments, `if`, `for` over a range and `while`"

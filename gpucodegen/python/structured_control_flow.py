@@ -2,7 +2,9 @@
 
 ``return`` becomes an assignment to `RESULT`; the code after a branch that ends in a
 jump moves into the other branch. ``break`` ends the loop through a flag. ``else`` of a
-loop with ``break`` becomes a branch on another flag.
+loop with ``break`` becomes a branch on another flag.  An assignment expression becomes
+an assignment before its statement, if the statement certainly evaluates it and nothing
+that it evaluates before can tell the difference.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Sequence
 from copy import copy, deepcopy
+from typing import Any, cast
 
 from gpucodegen.records import dataclass
 
@@ -40,7 +43,8 @@ class Structured:
     flags: int = 0
 
     def function(self, tree: ast.FunctionDef) -> Block:
-        return self._sunk(self._without_else(tree.body), in_loop=False)
+        body = _without_named(tree.body)
+        return self._sunk(self._without_else(body), in_loop=False)
 
     def _without_else(self, block: Sequence[ast.stmt]) -> Block:
         """A block whose loops have no ``else``."""
@@ -143,6 +147,7 @@ class Structured:
                     found.append(inner)
             return found
 
+        is_endless = _is_endless(made)
         made.body = broken(made.body)
         no = ast.copy_location(ast.Constant(False), node)
         given = ast.copy_location(ast.Return(_name(node, value)), node)
@@ -151,7 +156,7 @@ class Structured:
             _assigned(node, value, _unset(node, first)),
             _assigned(node, is_set, no),
             made,
-            test,
+            given if is_endless else test,
         ]
 
     def _over_elements(self, node: ast.For) -> Block:
@@ -254,6 +259,109 @@ class Structured:
         loop = ast.copy_location(ast.While(test, body, []), node)
         begin = [_assigned(node, count, start), _assigned(node, last, stop)]
         return [*begin, ast.fix_missing_locations(loop)]
+
+
+def _without_named(block: Sequence[ast.stmt]) -> Block:
+    """A block whose assignment expressions are assignments before their statements."""
+    made: Block = []
+    for node in block:
+        new = copy(node)
+        for part in ("body", "orelse"):
+            if isinstance(node, ast.If | ast.For | ast.While):
+                setattr(new, part, _without_named(getattr(node, part)))
+        head = _HEADS.get(type(node), "value")
+        value = getattr(node, head, None)
+        if not isinstance(value, ast.expr) or not _names_values(value):
+            made.append(new)
+            continue
+        before: Block = []
+        read = [*ast.walk(node.target)] if isinstance(node, ast.AugAssign) else []
+        value = _without_names(node, value, before, read)
+        if not isinstance(new, ast.While):
+            setattr(new, head, value)
+            made += [*before, new]
+        elif new.orelse:
+            made.append(new)
+        else:
+            end = ast.copy_location(ast.UnaryOp(ast.Not(), value), value)
+            stop = ast.If(end, [ast.copy_location(ast.Break(), node)], [])
+            new.test = ast.copy_location(ast.Constant(True), node)
+            new.body = [*before, ast.copy_location(stop, node), *new.body]
+            made.append(new)
+    return made
+
+
+def _names_values(node: ast.AST) -> bool:
+    return any(isinstance(inner, ast.NamedExpr) for inner in ast.walk(node))
+
+
+def _without_names(
+    place: ast.stmt, node: ast.expr, before: Block, read: list[ast.AST]
+) -> ast.expr:
+    """An expression of which assignment expressions move to ``before``.
+
+    ``read``: what the statement evaluates before the expression.  Operands that a
+    condition may skip stay as they are.
+    """
+    if not _names_values(node):
+        read += ast.walk(node)
+        return node
+    new = copy(node)
+    if isinstance(new, ast.NamedExpr):
+        own: list[ast.AST] = []
+        new.value = _without_names(place, new.value, before, own)
+        is_known = not any(isinstance(n, ast.Call) for n in read) and not (
+            any(isinstance(n, ast.Call) for n in own)
+            and any(isinstance(n, ast.Subscript) for n in read)
+        )
+        is_read = any(isinstance(n, ast.Name) and n.id == new.target.id for n in read)
+        if not is_known or is_read or _names_values(new.value):
+            return node
+        before.append(_assigned(place, new.target.id, new.value))
+        result = _name(node, new.target.id)
+        read += (result, *own)
+        return result
+    last, count = _ALWAYS.get(type(node), ("", 0))
+    for name, part in ast.iter_fields(node):
+        parts = cast("list[Any]", part) if isinstance(part, list) else [part]
+        done = parts[:count] if name == last else parts
+        found: list[Any] = [
+            _without_names(place, p, before, read) if isinstance(p, ast.expr) else p
+            for p in done
+        ]
+        found += parts[len(done) :]
+        setattr(new, name, found if isinstance(part, list) else found[0])
+        if name == last:
+            break
+    read.append(node)
+    return new
+
+
+_HEADS: dict[type[ast.stmt], str] = {
+    ast.If: "test",
+    ast.While: "test",
+    ast.For: "iter",
+    ast.Assert: "test",
+}
+"""The expression that a statement evaluates first, if it is not its ``value``."""
+
+_ALWAYS: dict[type[ast.expr], tuple[str, int]] = {
+    ast.BoolOp: ("values", 1),
+    ast.Compare: ("comparators", 1),
+    **dict.fromkeys((ast.IfExp, ast.Lambda), ("body", 0)),
+    **dict.fromkeys((ast.ListComp, ast.GeneratorExp), ("elt", 0)),
+}
+"""The field from whose count of parts on an expression may skip its operands."""
+
+
+def _is_endless(node: ast.For | ast.While) -> bool:
+    """Whether only a ``return`` ends a loop."""
+    return (
+        isinstance(node, ast.While)
+        and isinstance(node.test, ast.Constant)
+        and bool(node.test.value)
+        and not _breaks(node.body)
+    )
 
 
 def _returns(node: ast.stmt) -> bool:

@@ -233,6 +233,8 @@ def of_argument(value: Any) -> ArgumentType | None:
     dtype = _numpy_dtype(getattr(value, "dtype", None))
     if dtype is None or isinstance(value, np.generic):
         return dtype
+    if own is np.matrix:  # its `*` is a product, its rows are matrices
+        return None
     shape = tuple([1 if n == 1 else None for n in value.shape])
     return ArrayType(dtype, shape, _is_contiguous(value))
 
@@ -293,4 +295,6 @@ def required(value: Any, name: str, function: str) -> ArgumentType:
     hint = "Pass numbers, and arrays of bool, integers, float16 to float64 and complex"
     if isinstance(value, list | tuple):
         hint = "Pass numpy.array(...) of it, or its numbers one by one"
+    if isinstance(value, np.matrix):
+        hint = "Pass numpy.asarray(...) of it, and write `@` for its `*`"
     raise errors.UntypedArgument(name=name, function=function, actual=what, hint=hint)

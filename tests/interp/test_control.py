@@ -169,6 +169,9 @@ def test_python_runs_what_has_no_body():
     assert (m.tolist(), told) == ([2, 2, 2], [(3.0, "w")])
     with pytest.raises(errors.ExternalFunction):
         call(text, m, 1.5, handlers={"my.note": print})
+    count = 'func.func @f() -> i64 { %r = "my.n"() : () -> i64 return %r : i64 }'
+    for number in (np.int64(-3), np.array(-3), np.uint64(2**64 - 3)):
+        assert call(count, handlers={"my.n": lambda number=number: number}) == -3
 
 
 def test_affine_indices():

@@ -206,6 +206,23 @@ def test_two_singles_at_once() -> None:
     assert (found.reshape(-1, 2) == a + b).all()
 
 
+@pytest.mark.cases("kind", ["f16", "bf16"])
+def test_sums_of_a_narrow_and_a_single_number(kind: str) -> None:
+    """On sm_100, LLVM widens halves within these instructions."""
+    a, b = (np.arange(COUNT, dtype="f4") * s for s in (0.25, -0.5))
+    c = floats("f4")
+    take = f"cvt.rn.{kind}.f32 %h1, %f1; cvt.rn.{kind}.f32 %h2, %f2"
+    load = f"mov.b32 %f1, A; mov.b32 %f2, B; mov.b32 %f3, C; {take}"
+    for line, right in (
+        ("add.rn", a + c),
+        ("sub.rn", a - c),
+        ("fma.rn", (a.astype("f8") * b + c).astype("f4")),
+    ):
+        sources = "%h1, %h2" if "fma" in line else "%h1"
+        body = f"{load}; {line}.f32.{kind} %f4, {sources}, %f3; mov.b32 O, %f4"
+        assert (run(body, a, b, c, kind="f4") == right).all()
+
+
 DIRECTED: dict[str, Callable[..., Any]] = {
     "add": lambda a, b, _: a + b,
     "sub": lambda a, b, _: a - b,

@@ -114,6 +114,57 @@ PROGRAMS: list[tuple[str, tuple[Any, ...]]] = [
         """,
         (FLOATS,),
     ),
+    (
+        """
+        def f(x, m):
+            if (n := len(x)) > 3 and n < 10:
+                x[0] = n
+            i, t = 0, 0.0
+            while (v := x[i]) < 4:
+                i += 1
+                if v == 2:
+                    continue
+                t += v
+            for k in range((first := 1), first + 3):
+                t += k
+            if t > 100:
+                z = 1.0
+            elif (q := 2 * t) > 1:
+                z = q
+            else:
+                z = 0.0
+            a, *b = x, m, 3
+            for p, *r in ((1, 2, 3), (4, 5, 6)):
+                t += p * r[1]
+            for e in m.flat:
+                t += e
+            m.flat[2] = 50
+            m.flat[-2:] *= 2
+            return t, z, (u := t + 1) * u, b[1], a.sum(), m.flat[4]
+        """,
+        (FLOATS, np.arange(6.0).reshape(2, 3)),
+    ),
+    (
+        """
+        def f(x):
+            y, z = x.copy(), np.arange(4)
+            y[1:-1] = x[:-2] + x[2:]
+            parts = z[1:9], z[3:1], z[-9:2], z[2:-9:-1], z[9::-3]
+            return y, x[2:1], x[:5], x[5:], parts
+        """,
+        (FLOATS[3:4],),
+    ),
+    (
+        """
+        def f(n):
+            while True:
+                n += 1
+                for i in range(n):
+                    if i * n > 40:
+                        return i, n
+        """,
+        (3,),
+    ),
 ]
 
 

@@ -17,7 +17,9 @@ NAMES = ("v", "w", "m", "t", "s", "i", "b")
 FAMILIES = {
     "rounding": "np.round(m); np.round(m, 1); np.around(m, decimals=-1); m.round(2);"
     " np.fix(m); np.rint(m); np.deg2rad(m); np.degrees(v);"
-    " np.float_power(np.abs(v), 2)",
+    " np.float_power(np.abs(v), 2); np.round(i, 1); round(v[0], 2); round(7, 1);"
+    " np.signbit(m); np.modf(m); np.divmod(m, v); np.logaddexp(m, v);"
+    " np.logaddexp2(v, w)",
     "ufunc options": "np.add(v, w, out=np.zeros_like(v));"
     " np.add(v, w, np.ones_like(v));"
     " np.multiply(v, w, where=v > w, out=np.ones_like(v));"
@@ -27,7 +29,10 @@ FAMILIES = {
     " np.max(m, initial=9, axis=1); np.min(m, where=b, initial=5); np.mean(m, where=b);"
     " np.var(m, where=b); np.std(m, axis=1, ddof=1, where=b); np.any(m, 0, where=b);"
     " np.all(m, axis=1, keepdims=True); np.cumsum(m); m.cumprod(axis=0);"
-    " np.sum((1, 2, 3)); np.prod(m.shape); np.max(m, axis=(0, 1))",
+    " np.sum((1, 2, 3)); np.prod(m.shape); np.max(m, axis=(0, 1));"
+    " sum(v); sum(i, 2); sum(b[0]); sum(m); any(v); all(w)",
+    "items": "min(v); max(w); min(i); max(b[0]); min(np.array([np.nan, 1.0]));"
+    " min(np.array([1.0, np.nan]))",
     "ufunc methods": "np.add.reduce(m); np.add.reduce(m, axis=1, keepdims=True);"
     " np.maximum.reduce(m, axis=None); np.multiply.reduce(v, dtype=np.float64);"
     " np.logical_or.reduce(m, 1); np.add.reduce(m, where=b); np.add.accumulate(m);"

@@ -34,6 +34,11 @@ REFUSED: list[tuple[str, tuple[Any, ...], int, str, str]] = [
         "the recursion of 'lambda'",
         "loop",
     ),
+    ("def f(n):\n    return n + (n := 3)", (1,), 2, "NamedExpr", "Write"),
+    ("def f(n):\n    return n > 1 and (k := 3) > n", (1,), 2, "NamedExpr", "Write"),
+    ("def f(x):\n    return round(x, 2)", (0.5,), 2, "to decimals", "numpy.round"),
+    ("def f(x):\n    return x.flat[1]", (MATRIX.T,), 2, "gaps", ".ravel()"),
+    ("def f(x):\n    a, *b = x", (VECTOR,), 2, "unpack", "value"),
     ("def f(x):\n    x[0] = 2j", (VECTOR,), 2, "real numbers", ".real"),
     ("def f(x):\n    return math.sin(2j * x)", (1,), 2, "a real number", ".real"),
     (
@@ -69,7 +74,7 @@ REFUSED: list[tuple[str, tuple[Any, ...], int, str, str]] = [
     ),
     ("def f(x):\n    import math\n    return x", (1,), 2, "import", "top of the file"),
     ("def f(x):\n    print(np.float32)", (1,), 2, "`print`", "texts"),
-    ("def f(x):\n    return sum(x)", (VECTOR,), 2, "`sum`", "numpy.sum"),
+    ("def f(x):\n    return any(x)", (MATRIX,), 2, "`any`", "numpy.any"),
     ("def f(x):\n    return wrapper(x)", (1,), 2, "`wrapper`", "loops"),
     ("def f(x):\n    return helper(x, 2)", (1,), 2, "of `helper`", "takes helper(x)"),
     ("def f(x):\n    x.shape = 4, 1", (VECTOR,), 2, "shape of an argument", ".reshape"),
@@ -104,7 +109,7 @@ REFUSED: list[tuple[str, tuple[Any, ...], int, str, str]] = [
     ("def f(x):\n    return x[0, 1]", (VECTOR,), 2, "2 indices", "at most 1"),
     ("def f(x):\n    (x + 1)[0, 0] = 1", (MATRIX,), 2, "elements", "expression"),
     ("def f(x):\n    return x.tolist()", (VECTOR,), 2, "'tolist'", "astype"),
-    ("def f(x):\n    return x.flat", (VECTOR,), 2, "'flat'", "shape"),
+    ("def f(x):\n    return x.ctypes", (VECTOR,), 2, "'ctypes'", "shape"),
     ("def f(x):\n    if x:\n        pass", (VECTOR,), 2, "a condition", "numpy.any"),
     ("def f(x):\n    return math.sin(x)", (VECTOR,), 2, "math.sin", "numpy.sin"),
     ("def f(x):\n    return x & 1", (1.5,), 2, "BitAnd", "Convert"),
@@ -201,6 +206,12 @@ def test_source_that_is_not_at_hand():
 def test_argument_without_a_type(value: object):
     with pytest.raises(errors.UntypedArgument, match="argument 'x' of f"):
         made("def f(x):\n    return 1")(value)
+
+
+@pytest.mark.filterwarnings("ignore::PendingDeprecationWarning")
+def test_a_matrix_is_no_array():
+    with pytest.raises(errors.UntypedArgument, match=r"numpy.asarray"):
+        made("def f(x):\n    return x * x")(np.matrix([[1.0, 2.0]]))
 
 
 def test_wrong_arguments():

@@ -57,6 +57,24 @@ UPDATES = [
     "y = np.where(x > 0, x, x); x += 1",
     "y = np.clip(x, 1.0, None); x += 1",
     "y = x\n    for r in x.T: r *= 2",
+    "y = x.T.squeeze(); y += x",
+    "y, z = x.T[:2]; y[:] = z; z += 1",
+    "y = np.flip(x.T); y[0] = 7",
+    "y = np.flip(x[:, None], 0); y *= 2",
+    "y = np.expand_dims(x.T[1:], 1); y += 1",
+    "y = np.squeeze(x[None]); x += 1",
+    "y = np.rot90(x); y[0] = 7",
+    "y = np.rot90(x, 3); y[:, 1:] += 1",
+    "y = np.rot90(x.T, 2); y[1] -= 5",
+    "y = np.rollaxis(x, 1); y[0] *= 3",
+    "y = np.rollaxis(x[None], 0, 3); y[0] *= 3",
+    "y = x[:, 1:2].ravel(); y += 1",
+    "y = x[:, 1].ravel(); y += 1",
+    "y = x[1:2].ravel(); y += 1",
+    "y = x\n    for i, r in enumerate(x.T): r += i",
+    "y = x\n    for a, r in zip(x[1:], x.T[::-1]): r -= a",
+    "y = x\n    for r in reversed(x.T[1:]): r[:] = 2 * r[::-1]",
+    "y = x\n    for i, r in enumerate(reversed(x[:, None])): r[0] -= i",
     "y = x\n    for r in x: r += r[0]",
     "y = x\n    for i in range(3): x[i, : i + 1] *= 2.0",
     "y = x\n    for i in range(1, 3): x[i, 1:] += x[i - 1, 1:] * x[i, 0]",
@@ -210,6 +228,21 @@ def f(x):
     add(x[None, 1], 2.0)
     return total(x.T), x.copy()
 """
+
+
+@pytest.mark.cases("target", ["cpu", "sim"])
+def test_parts_of_parts_in_a_loop(target: str):
+    text = """
+    def f(x):
+        for i in range(len(x)):
+            r = x[i].T
+            r[0] += i
+    """
+    function = function_of(text)
+    expected, ours = (np.arange(24.0).reshape(2, 3, 4) for _ in range(2))
+    function(expected)
+    gcg.jit(target=target)(function)(ours)
+    same(ours, expected, 0)
 
 
 @pytest.mark.sampled(2)

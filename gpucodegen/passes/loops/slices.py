@@ -27,9 +27,10 @@ def through_views(
         return None
 
     def through(op: Operation) -> list[Operation] | None:
-        at = 1 if op.name == "affine.store" else 0
-        view = views.get(op.operands[at]) if op.name in affine.ACCESSES else None
-        return None if view is None else [_of_base(op, at, Slice(view))]
+        at, made = (1 if op.name == "affine.store" else 0), op
+        while made.name in affine.ACCESSES and made.operands[at] in views:
+            made = _of_base(made, at, Slice(views[made.operands[at]]))
+        return None if made is op else [made]
 
     (made,) = rewrite_bottom_up(loop, through)
     return made

@@ -95,12 +95,22 @@ DIRECTED = {
 
 
 def floating(x: Instruction, o: OperandText) -> list[Line]:
-    """A floating-point instruction of the tables."""
+    """A floating-point instruction of the tables.
+
+    ``add.f32.f16 d, a, c`` and its like widen all operands but the last one first.
+    """
     given = mods(x, (*ROUNDINGS, *_FLOAT_MODIFIERS))
-    kind = given[-1]
+    kinds = [modifier for modifier in given if modifier in CARRIERS]
+    kind, narrow = kinds[0], kinds[1:]
     rounding = chosen(given, ROUNDINGS, "rn")
     unwrap, wrap = CARRIERS[kind]
     sources = [unwrap.format(o.read(a, kind)) for a in x.operands[1:]]
+    if narrow:
+        if x.opcode not in _ODD or kind != "f32" or narrow[0] not in ("f16", "bf16"):
+            raise Untranslatable(f"types {kinds}")
+        widen = f"({CARRIERS[narrow[0]][0]}).astype('f4')"
+        first = [widen.format(o.read(a, narrow[0])) for a in x.operands[1:-1]]
+        sources = [*first, sources[-1]]
     if x.opcode in ("fma", "mad") and rounding == "rn":
         value = FUSED[kind].format(*sources)
     elif x.opcode in WIDE or rounding != "rn":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ def round(a: Any, decimals: int = 0) -> Any:  # NumPy scales, rounds and scales 
         return round(a.real, decimals) + 1j * round(a.imag, decimals)
     if kind in "iu":
         if decimals >= 0:
-            return np.copy(a)
+            return np.positive(a)
         return (np.rint(a / 10.0**-decimals) * 10.0**-decimals).astype(a.dtype)
     if decimals == 0:
         return np.rint(a)
@@ -34,6 +35,33 @@ def float_power(x1: Any, x2: Any) -> Any:
 
 def fix(x: Any) -> Any:
     return np.copy(x) if np.result_type(x).kind in "iub" else np.trunc(x)
+
+
+def signbit(x: Any) -> Any:
+    return np.copysign(1.0, x) < 0
+
+
+def modf(x: Any) -> Any:
+    x = np.copysign(np.fabs(x), x)  # integers become floats
+    whole = np.trunc(x)
+    return np.copysign(np.where(np.isinf(x), 0.0, x - whole), x), whole
+
+
+def logaddexp(x1: Any, x2: Any) -> Any:
+    larger, apart = _apart(x1, x2)
+    return larger + np.log1p(np.exp(apart))
+
+
+def logaddexp2(x1: Any, x2: Any) -> Any:
+    larger, apart = _apart(x1, x2)
+    return larger + np.log1p(np.exp2(apart)) * (1 / math.log(2))
+
+
+def _apart(x1: Any, x2: Any) -> Any:
+    """The larger of two numbers, and the smaller one minus it: 0 if equal."""
+    kind = np.hypot(x1, x2).dtype
+    x1, x2 = np.multiply(x1, 1, dtype=kind), np.multiply(x2, 1, dtype=kind)
+    return np.maximum(x1, x2), np.where(x1 == x2, 0.0, -np.abs(x1 - x2))
 
 
 def diff(

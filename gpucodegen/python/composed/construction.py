@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.python.composed.checks import last_diagonal, spread
+from gpucodegen.python.composed.checks import axis_of, constant, last_diagonal, spread
 
 
 def kron(a: Any, b: Any) -> Any:
@@ -101,6 +101,24 @@ def diag(v: Any, k: int = 0) -> Any:
     for i in range(len(v)):
         made[i + down, i + right] = v[i]
     return made
+
+
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    one, two = axis_of(axes[0], m.ndim), axis_of(axes[1], m.ndim)
+    turns = constant(k, "k=") % 4
+    if turns == 0:
+        return m[...]
+    if turns == 2:
+        return np.flip(m, (one, two))
+    if turns == 1:
+        return np.swapaxes(np.flip(m, two), one, two)
+    return np.flip(np.swapaxes(m, one, two), two)
+
+
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    axis, start = axis_of(axis, a.ndim), constant(start, "start=")
+    start = start + a.ndim if start < 0 else start
+    return np.moveaxis(a, axis, start - 1 if axis < start else start)
 
 
 def pad(

@@ -1,9 +1,25 @@
-"""Functions of Python's ``math``: divisors, counts, roots, angles and closeness."""
+"""Python's ``min`` and ``max``, and functions of ``math``: divisors to closeness."""
 
 from __future__ import annotations
 
 import math
 from typing import Any
+
+
+def smallest(items: Any) -> Any:  # NaN compares false
+    assert len(items) > 0, "min() of no items"
+    found = items[0]
+    for item in items:
+        found = min(found, item)
+    return found
+
+
+def largest(items: Any) -> Any:
+    assert len(items) > 0, "max() of no items"
+    found = items[0]
+    for item in items:
+        found = max(found, item)
+    return found
 
 
 def gcd(a: Any, b: Any) -> Any:

@@ -100,7 +100,7 @@ FUNCTIONS: dict[Any, Rule] = {
     **{
         getattr(math, name): _inlined(function)
         for name, function in vars(python_math).items()
-        if is_composed(function)
+        if is_composed(function) and hasattr(math, name)
     },
     checks.constant: _constant,
     checks.axis_of: _axis,

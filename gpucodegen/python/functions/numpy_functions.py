@@ -26,6 +26,7 @@ from gpucodegen.python.arrays import (
     lazy,
     renewed,
 )
+from gpucodegen.python.composed import python_math
 from gpucodegen.python.context import Bound, Context
 from gpucodegen.python.elementwise import COMPARISONS, apply
 from gpucodegen.python.functions import (
@@ -39,6 +40,7 @@ from gpucodegen.python.functions import (
 )
 from gpucodegen.python.functions.arguments import (
     array_given,
+    constant_given,
     dtype_given,
     number_given,
     shape_given,
@@ -308,6 +310,26 @@ def _floor_like(ufunc: np.ufunc) -> Rule:
     return rule
 
 
+def _rounded(c: Context, node: ast.AST, number: Bound, ndigits: Bound = None) -> Bound:
+    """``round``: to an integer, or of NumPy's numbers as `numpy.round`."""
+    if ndigits is None:
+        return _floor_like(np.rint)(c, node, number)
+    if not isinstance(number, Scalar):
+        raise c.wrong(node, "`round`", [number], "Use numpy.round of an array")
+    if number.kind is float:
+        hint = "Use numpy.round, which scales, rounds and scales back"
+        raise c.wrong(node, "`round` to decimals", [number], hint)
+    if number.kind is int and constant_given(c, node, ndigits, "ndigits=") >= 0:
+        return number
+    return FUNCTIONS[np.round](c, node, number, ndigits)
+
+
+def _divided(c: Context, node: ast.Call, *operands: Bound) -> Bound:
+    """``numpy.divmod``."""
+    both = np.floor_divide, np.remainder
+    return tuple([of_numbers(c, node, ufunc, [*operands], {}) for ufunc in both])
+
+
 def _math_only(name: str) -> Rule:
     """A function of ``math`` that NumPy does not have."""
 
@@ -326,6 +348,13 @@ def _smallest(ufunc: np.ufunc, predicate: str) -> Rule:
     def rule(c: Context, node: ast.AST, *values: Bound) -> Bound:
         if len(values) == 1 and is_tuple(values[0]):
             values = values[0]
+        first = values[0] if len(values) == 1 else None
+        if isinstance(first, View | Lazy) and len(first.extents) == 1:
+            program = (
+                python_math.smallest if predicate == "olt" else python_math.largest
+            )
+            closure = composed_functions.closure_of(program)
+            return c.callees.inline(c, node, closure, (values, {}))
         if (
             not values
             or (len(values) == 1 and not isinstance(values[0], Scalar))
@@ -492,7 +521,7 @@ FUNCTIONS: dict[Any, Rule] = {
     math.floor: _floor_like(np.floor),
     math.ceil: _floor_like(np.ceil),
     math.trunc: _floor_like(np.trunc),
-    builtins.round: _floor_like(np.rint),
+    builtins.round: _rounded,
     math.isnan: _of_floats(np.isnan, bool),
     math.isinf: _of_floats(np.isinf, bool),
     math.isfinite: _of_floats(np.isfinite, bool),
@@ -502,6 +531,7 @@ FUNCTIONS: dict[Any, Rule] = {
     builtins.min: _smallest(np.minimum, "olt"),
     builtins.max: _smallest(np.maximum, "ogt"),
     builtins.pow: _power,
+    np.divmod: _divided,
     np.zeros: _made(0),
     np.ones: _made(1),
     np.empty: _made(None),

@@ -14,7 +14,7 @@ import numpy as np
 from gpucodegen.python import indexing, iterables
 from gpucodegen.python.arrays import Extents, Lazy, View, broadcast, in_memory, lazy
 from gpucodegen.python.context import Bound, Context
-from gpucodegen.python.functions import shapes
+from gpucodegen.python.functions import reduction_functions, shapes
 from gpucodegen.python.functions.arguments import (
     array_given,
     axis_given,
@@ -146,16 +146,22 @@ def _quotient(c: Context, node: ast.AST, x: Bound, y: Bound) -> Bound:
 
 
 def _of_items(name: str, ufunc: np.ufunc, start: Any) -> Rule:
-    """``sum``, ``any``, ``all`` and ``math.prod`` of a tuple."""
+    """``sum``, ``any``, ``all`` and ``math.prod`` of a tuple or of an array."""
 
     def rule(c: Context, node: ast.AST, items: Bound, first: Bound = None) -> Bound:
         found = known(start) if first is None else first
+        is_truth = isinstance(start, bool)
+        if isinstance(items, View | Lazy) and (len(items.extents) == 1 or not is_truth):
+            dtype = None if is_truth else _common_dtype(c, node, items, found)
+            named = {} if is_truth else {"dtype": dtype, "initial": found}
+            made = reduction_functions.reduce(c, node, ufunc, items, **named)
+            return convert(c.b, made, bool) if is_truth else made
         parts = iterables.known_items(c, node, items)
         if parts is None or isinstance(items, View | Lazy):
             hint = f"Use numpy.{name} of an array"
             raise c.wrong(node, f"`{name}`", [items], hint)
         for part in parts:
-            value = truth(c, node, part) if isinstance(start, bool) else part
+            value = truth(c, node, part) if is_truth else part
             found = elementwise(c, node, ufunc, [found, value], f"`{name}`")
         return found
 

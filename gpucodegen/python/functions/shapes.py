@@ -24,6 +24,7 @@ from gpucodegen.python.arrays import (
     composed,
     copied,
     in_memory,
+    in_place,
     lazy,
     positions,
     stretched,
@@ -164,7 +165,10 @@ def of_shape(b: OperationList, view: View, extents: Extents) -> View:
 
 
 def raveled(c: Context, node: ast.AST, array: Bound) -> Bound:
-    return _reshaped(c, node, array, known(-1))
+    given = array_given(c, node, array)
+    if isinstance(given, View) and not given.is_contiguous:
+        given = copied(c.b, given)
+    return _reshaped(c, node, given, known(-1))
 
 
 def flattened(c: Context, node: ast.AST, array: Bound) -> Bound:
@@ -173,8 +177,8 @@ def flattened(c: Context, node: ast.AST, array: Bound) -> Bound:
 
 def _squeezed(c: Context, node: ast.AST, array: Bound, axis: Bound = None) -> Bound:
     """Without extents of 1; those that only a call knows must not be 1."""
-    view = in_memory(c.b, array_given(c, node, array))
-    extents = view.extents
+    given = array_given(c, node, array)
+    extents = given.extents
     if axis is None:
         dropped = [n for n, e in enumerate(extents) if e.mixed() == 1]
         for extent in extents:
@@ -191,7 +195,7 @@ def _squeezed(c: Context, node: ast.AST, array: Bound, axis: Bound = None) -> Bo
         Part(known(0), known(1)) if n in dropped else Part(known(0), e, 1)
         for n, e in enumerate(extents)
     ]
-    return viewed(c, view, parts)
+    return part_of(c, given, parts)
 
 
 def _expanded(c: Context, node: ast.AST, array: Bound, axis: Bound) -> Bound:
@@ -199,7 +203,7 @@ def _expanded(c: Context, node: ast.AST, array: Bound, axis: Bound) -> Bound:
     count = len(axis) if is_tuple(axis) else 1
     rank = len(given.extents) + count
     added = axes_given(c, node, rank, axis)
-    return with_axes(in_memory(c.b, given), [d in added for d in range(rank)])
+    return with_axes(in_place(c.b, given), [d in added for d in range(rank)])
 
 
 def _broadcast_to(c: Context, node: ast.AST, array: Bound, shape: Bound) -> Bound:
@@ -252,18 +256,18 @@ def _moved(
 
 
 def _flipped(c: Context, node: ast.AST, array: Bound, axis: Bound = None) -> Bound:
-    view = in_memory(c.b, array_given(c, node, array))
-    return reversed_along(c, view, axes_given(c, node, len(view.extents), axis))
+    given = array_given(c, node, array)
+    return reversed_along(c, given, axes_given(c, node, len(given.extents), axis))
 
 
-def reversed_along(c: Context, view: View, axes: Sequence[int]) -> View:
+def reversed_along(c: Context, array: Array, axes: Sequence[int]) -> Array:
     parts = [
         Part(integers(c.b, "sub", e, known(1)), e, -1)
         if n in axes
         else Part(known(0), e, 1)
-        for n, e in enumerate(view.extents)
+        for n, e in enumerate(array.extents)
     ]
-    return viewed(c, view, parts)
+    return part_of(c, array, parts)
 
 
 def _flipped_along(axis: int) -> Rule:
