@@ -11,8 +11,8 @@ The key has 64 bits: the value as an integer of the same order, negated for the 
 with all NaN above the numbers and both zeros alike, and below it the inverted place, so
 that the smaller of two places wins.  A maximum of integers may come in any order.
 
-Where rows fill the device with a thread for each and their elements lie apart, the value
-and its place are carried through the loop as they are: a key takes some twelve operations.
+Where rows fill the device with a thread for each, and their elements lie apart, value
+and place are carried through the loop as they are: a key takes some twelve operations.
 
 The condition: the better one is that of the greater key.  The body may only compare the
 values with each other and the places with each other, so that its result depends on six
