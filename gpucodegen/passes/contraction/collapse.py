@@ -151,8 +151,8 @@ class Places:
     def of(contraction: Contraction) -> Places:
         """All places but the result, with every dimension separate."""
         parts = (contraction.start, contraction.epilogue)
-        places = {place for part in parts if part for place in part.places}
-        places |= {contraction.unpadded} if contraction.unpadded else set()
+        places = [place for part in parts if part for place in part.places]
+        places += [contraction.unpadded] if contraction.unpadded else []
         kept = frozenset[Value]().union(*(part.positions for part in parts if part))
         seen = {p: Folded.of(p) for p in places if p != contraction.result}
         return Places(seen, kept)

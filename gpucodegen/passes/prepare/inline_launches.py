@@ -119,7 +119,7 @@ class _Places:
         """Another use of the whole memory, whose size must be known."""
         if self.size is None:
             raise self._refused(op, "Give the launch's size as a constant")
-        for value in bases.intersection(op.used):
+        for value in dict.fromkeys(v for v in op.used if v in bases):
             ty = value.type
             assert isinstance(ty, MemRefType)
             own = self._buffer(op, 0, replace(ty, shape=(self.size,)))
