@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -189,3 +190,50 @@ def test_requantised_integers(ty: str, dtype: str, convert: str):
     sums = (x.astype(int) @ y.astype(int)).astype("f4")
     assert np.array_equal(z, np.clip(np.rint(sums * factors), -128, 127))
     assert "%C = memref.alloc" not in after
+
+
+def _in_order(count: int) -> str:
+    """A product of three-dimensional operands, and so many factors and terms of it."""
+    cells, names = "memref<2x8x16xf32>", [f"%b{n}" for n in range(count)]
+    along, own = "affine_map<(i, j, k, t) -> ", "affine_map<(i, j, k) -> (i, j, k)>"
+    steps = "".join(
+        f"%s{n} = arith.{('mulf', 'addf')[n % 2]} %s{n - 1}, %x{n} : f32\n"
+        for n in range(count)
+    ).replace("%s-1", "%v")
+    return f"""
+func.func @f(%A: memref<2x8x12xf32>, %B: memref<12x16xf32>,
+             {", ".join(f"{name}: {cells}" for name in names)}, %C: {cells}) {{
+  %T = memref.alloc() : {cells}
+  %z = arith.constant 0.0 : f32
+  linalg.fill ins(%z : f32) outs(%T : {cells})
+  linalg.generic {{
+    indexing_maps = [{along}(i, j, t)>, {along}(t, k)>, {along}(i, j, k)>],
+    iterator_types = ["parallel", "parallel", "parallel", "reduction"]}}
+    ins(%A, %B : memref<2x8x12xf32>, memref<12x16xf32>) outs(%T : {cells}) {{
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %p = arith.mulf %a, %b : f32
+    %s = arith.addf %c, %p : f32
+    linalg.yield %s : f32
+  }}
+  linalg.generic {{
+    indexing_maps = [{", ".join([own] * (count + 2))}],
+    iterator_types = ["parallel", "parallel", "parallel"]}}
+    ins(%T, {", ".join(names)} : {", ".join([cells] * (count + 1))}) outs(%C : {cells}) {{
+  ^bb0(%v: f32, {", ".join(f"%x{n}: f32" for n in range(count))}, %o: f32):
+    {steps}
+    linalg.yield %s{count - 1} : f32
+  }}
+  memref.dealloc %T : {cells}
+  return
+}}"""
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_parameters_of_a_kernel_have_one_order_in_every_process(target: str) -> None:
+    """Kernels on disk are found by their source."""
+    program = gcg.compile(_in_order(6), target=target)
+    shapes = [(2, 8, 12), (12, 16), *[(2, 8, 16)] * 7]
+    program.f(*(np.ones(shape, "f4") for shape in shapes))
+    (line,) = re.findall(r"def f_k0\((.*)\)", program.f.executable().source)
+    found = [name for name in line.split(", ") if name[0] == "b"]
+    assert found == [f"b{n}" for n in range(6)]
