@@ -218,7 +218,8 @@ func.func @f(%A: memref<2x8x12xf32>, %B: memref<12x16xf32>,
   linalg.generic {{
     indexing_maps = [{", ".join([own] * (count + 2))}],
     iterator_types = ["parallel", "parallel", "parallel"]}}
-    ins(%T, {", ".join(names)} : {", ".join([cells] * (count + 1))}) outs(%C : {cells}) {{
+    ins(%T, {", ".join(names)} : {", ".join([cells] * (count + 1))})
+    outs(%C : {cells}) {{
   ^bb0(%v: f32, {", ".join(f"%x{n}: f32" for n in range(count))}, %o: f32):
     {steps}
     linalg.yield %s{count - 1} : f32
