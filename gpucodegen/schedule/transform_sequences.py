@@ -710,7 +710,8 @@ def _split_reduction(q: _Sequence, op: Operation) -> list[Handle]:
         reduced = [d for d, kind in enumerate(kinds) if kind == "reduction"]
         if len(reduced) != 1:
             raise _refused(op, "Give an operation with one reduced dimension")
-        _reduced(q, op, nest, *reduced, parts, "inner_parallel" in op.attributes)
+        is_inner = "inner_parallel" in op.attributes
+        _reduced(q, op, nest, reduced[0], parts, is_inner)
     return [(), (), q.of(op), ()][-len(op.results) :] if op.results else []
 
 

@@ -30,7 +30,7 @@ FAMILIES = {
     " np.var(m, where=b); np.std(m, axis=1, ddof=1, where=b); np.any(m, 0, where=b);"
     " np.all(m, axis=1, keepdims=True); np.cumsum(m); m.cumprod(axis=0);"
     " np.sum((1, 2, 3)); np.prod(m.shape); np.max(m, axis=(0, 1));"
-    " sum(v); sum(i, 2); sum(b[0]); sum(m); any(v); all(w)",
+    " sum(v, 0.0); sum(i, 2); sum(b[0]); sum(m); any(v); all(w)",
     "items": "min(v); max(w); min(i); max(b[0]); min(np.array([np.nan, 1.0]));"
     " min(np.array([1.0, np.nan]))",
     "ufunc methods": "np.add.reduce(m); np.add.reduce(m, axis=1, keepdims=True);"

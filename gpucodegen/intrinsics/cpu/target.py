@@ -235,7 +235,7 @@ class _Codegen(JITCPUCodegen):
 class Context(KnownCode, CPUContext):
     """The code generation context of the target."""
 
-    def init(self) -> None:
+    def init(self) -> None:  # pyright: ignore[reportIncompatibleVariableOverride]
         super().init()
         self._internal_codegen = _Codegen("gpucodegen.exec")
 

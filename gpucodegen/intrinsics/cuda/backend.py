@@ -184,6 +184,7 @@ BACKEND = Backend(
     global_space=1,
     atomic_bits=32,
     is_gpu=True,
+    has_noundef=True,
 )
 provide()
 

@@ -117,8 +117,8 @@ def _assembly(low: Lowering, text: str, constraints: str, args: list[Any]) -> No
     """
     function = ir.FunctionType(ir.VoidType(), [arg.type for arg in args])
     code = ir.InlineAsm(function, text, constraints, side_effect=True)
-    known = dict.fromkeys(range(len(args)), ("noundef",))
-    low.builder.call(code, args, arg_attrs=known)
+    known = ("noundef",) if low.face.has_noundef else ()
+    low.builder.call(code, args, arg_attrs=dict.fromkeys(range(len(args)), known))
 
 
 def dma_start(

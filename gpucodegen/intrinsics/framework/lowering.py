@@ -102,7 +102,8 @@ class Backend:
     ``function(low, name, type, arguments)`` computes a function of C's library.
     ``index_bits`` is the width of an index, ``global_space`` the address space of
     constants, ``atomic_bits`` the width of the narrowest atomic.  ``is_gpu``:
-    instructions convert halves and add floats atomically.
+    instructions convert halves and add floats atomically.  ``has_noundef``: its LLVM
+    knows this attribute, which came with LLVM 11.
     """
 
     intrinsic: Callable[..., Any]
@@ -112,6 +113,7 @@ class Backend:
     global_space: int = 0
     atomic_bits: int = 1
     is_gpu: bool = False
+    has_noundef: bool = False
 
     def define(
         self,

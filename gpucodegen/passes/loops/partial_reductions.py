@@ -491,8 +491,8 @@ class _Parts:
 
     def _rows(self, b: Builder, row: list[Value], buffers: Sequence[Value]) -> None:
         """Both reductions of a row, from the values of its parts."""
-        pair, added = self.pair, [lambda part: part.at(0), self.pair.of_second]
-        for found, term in zip((pair.first, pair.second), added, strict=True):
+        pair = self.pair
+        for found, term in ((pair.first, _first), (pair.second, pair.of_second)):
             to, name = found.first.operands, found.combine.name
 
             def body(
@@ -511,6 +511,10 @@ class _Parts:
             b.operations.append(clone(store, same))
             if found is pair.first:
                 b.operations += pair.shift
+
+
+def _first(part: PartValues) -> Value:
+    return part.at(0)
 
 
 def _slice(body: Sequence[Operation], value: Value) -> tuple[Operation, ...]:

@@ -43,6 +43,8 @@ from gpucodegen.ptx.types import POISON, Array, Mask, Value, align
 
 PATIENCE = 20_000
 """Strong reads in which nothing changes, before they count as a deadlock."""
+WHOLE = 0xFFFFFFFF
+"""The bits of an address of shared or local memory; a sum with an offset wraps."""
 Resolved = tuple[str, Array | None, Array]
 """A space, the active lanes (None: all) and their offsets in the space's array."""
 
@@ -142,8 +144,10 @@ class Accesses:
         low, high = address.min(), address.max()
         rows = None
         if high >= 1 << RANK:
-            rows = self.clusters.rows(site, lanes, address)
-            address = address & ((1 << RANK) - 1)
+            address = address & WHOLE
+            if address.max() >= 1 << RANK:
+                rows = self.clusters.rows(site, lanes, address)
+                address = address & ((1 << RANK) - 1)
             low, high = address.min(), address.max()
         if low < SHARED_START or high + site.width > self.shared_end:
             beyond = address + site.width > self.shared_end
@@ -164,6 +168,8 @@ class Accesses:
 
     def _in_local(self, site: Site, lanes: Array | None, address: Array) -> Array:
         size = self.batch.launch.entry.local.size
+        if address.max() > WHOLE:
+            address = address & WHOLE
         if address.min() < 0 or address.max() + site.width > size:
             at = int(np.argmax((address < 0) | (address + site.width > size)))
             where = f"of {size} local bytes"

@@ -55,8 +55,8 @@ ADDRESS = 3
 """Instructions for the addresses of a copy past the registers, and of a single element.
 
 A copy has two, neither of which may be far from what a register holds.  Elements along
-the terms are those of rows, each with an address of its own.  Single elements of other
-terms at one position have addresses that differ by constants.  As compiled.
+the terms are those of rows, each with an address of its own.  Taps of a window at one
+position have addresses that differ by constants.  As compiled.
 """
 UNEVEN_ADDRESS = 20
 """Instructions for an element where K tiles do not walk the axes of K evenly.
@@ -252,8 +252,9 @@ class Counts:
             stores = copy.width if copy.along_depth else 1
             each = 1 if is_direct else 1 + stores
             is_single, is_turned = copy.width == 1, copy.along_depth
-            is_apart = is_turned if is_single else is_direct
-            address = ADDRESS if is_apart else 0
+            is_of_taps = is_single and not is_turned and len(axes) > 1
+            is_apart = is_direct or (is_turned and is_single)
+            address = ADDRESS if is_apart and not is_of_taps else 0
             address = UNEVEN_ADDRESS if line and not is_even else address
             instructions += copy.per_thread * (each + address)
             turns += copy.per_thread * copy.turns(size)
@@ -271,8 +272,8 @@ class Counts:
         """Stalls of a warp for memory per K tile of so many instructions.
 
         Copies through registers come in pieces, each hidden by a part of the terms.
-        Asynchronous copies are in flight for ``stages - 1`` K tiles, and are waited for
-        in addition.  Load latencies vary: arrivals are modelled as random.
+        Asynchronous copies are in flight for ``stages - 1`` K tiles.  Load latencies
+        vary: arrivals are modelled as random.
         """
         plan, pieces = self.plan, 0
         for copy, is_direct in zip(self.copies, plan.direct, strict=True):
@@ -280,11 +281,9 @@ class Counts:
             pieces += 0 if is_direct else ceil(copy.per_thread / chunks)
         slow = self.product.element // REGISTER or 1
         clocks = slow * instructions * ceil(plan.threads / WARP / SCHEDULERS)
-        started = exp(-clocks * (plan.stages - 1) / LATENCY_MEMORY)
         if not pieces:
-            return started
-        waits = pieces * exp(-clocks / pieces / LATENCY_MEMORY)
-        return waits + (started if any(plan.direct) else 0.0)
+            return exp(-clocks * (plan.stages - 1) / LATENCY_MEMORY)
+        return pieces * exp(-clocks / pieces / LATENCY_MEMORY)
 
 
 def _pieces(side: Side, element: int) -> tuple[int, int]:
