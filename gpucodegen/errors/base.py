@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from types import MappingProxyType
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, cast
 
 from gpucodegen.ir.locations import UNKNOWN, FileLoc, Location, file_location
 from gpucodegen.records import dataclass
@@ -83,6 +83,30 @@ def _place(text: str, offset: int, filename: str) -> FileLoc:
 Note = tuple[Location, str]
 
 
+MOST_ITEMS = 16
+"""Items of a sequence that a message shows as a whole; of longer ones, the ends."""
+
+
+class _Ends:
+    """A long sequence, as messages show it."""
+
+    def __init__(self, items: Sequence[object]) -> None:
+        self.items = items
+
+    def __repr__(self) -> str:
+        first, last = (
+            ", ".join(map(repr, part)) for part in (self.items[:3], self.items[-1:])
+        )
+        return f"({first}, .., {last})"
+
+
+def _shown(value: object) -> object:
+    if not isinstance(value, tuple | list):
+        return value
+    items = cast("Sequence[object]", value)
+    return _Ends(items) if len(items) > MOST_ITEMS else value
+
+
 class Placed(Protocol):
     """An operation, of which messages tell name and place."""
 
@@ -134,8 +158,9 @@ class Diagnostic(Exception):
     @property
     def message(self) -> str:
         """The text with its remedy as the last sentence, without place and caret."""
-        text = self.template.format(**self.details)
-        remedy = self.advice or self.remedy.format(**self.details)
+        details = {name: _shown(value) for name, value in self.details.items()}
+        text = self.template.format(**details)
+        remedy = self.advice or self.remedy.format(**details)
         return visible(f"{text}. {remedy}" if remedy else text)
 
     @property

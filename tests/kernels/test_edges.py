@@ -155,3 +155,11 @@ def test_images_smaller_than_the_window() -> None:
 def test_a_histogram_of_one_place() -> None:
     x = np.array([1.0, 1.2, 3.0])
     assert K.histogram(x, 2, (1, 1)).tolist() == np.histogram(x, 2, (1, 1))[0].tolist()
+
+
+def test_messages_show_the_ends_of_long_options() -> None:
+    """The second argument of `torch.nn.functional.layer_norm` is a shape, too."""
+    x, gamma = np.ones((4, 1024), "f4"), np.ones(1024, "f4")
+    with pytest.raises(errors.InvalidOption, match=r"last extents") as found:
+        K.layer_norm(x, gamma, gamma)  # pyright: ignore[reportArgumentType]
+    assert len(str(found.value)) < 200
