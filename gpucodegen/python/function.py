@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import combinations
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -47,6 +49,7 @@ class Compiled:
 
     made: Made
     program: Program
+    is_interpreted: bool = False
 
     @property
     def module(self) -> Module:
@@ -92,6 +95,8 @@ class JitFunction:
             types = self._types(given)
             made = self.compiled(types)
             given = _dynamic(types, given)
+            if made.is_interpreted:
+                self._check_apart(made, given)
             result = made.function(*given)
         return _restored(made.made.results, result, given)
 
@@ -218,7 +223,33 @@ class JitFunction:
         from gpucodegen.program import Program
 
         source, made = self._translated(types)
-        return Compiled(made, Program(source, make_options(self.options)))
+        options = make_options(self.options)
+        name = os.environ.get("GPUCODEGEN_TARGET") or options.target
+        return Compiled(made, Program(source, options), name == "interp")
+
+    def _check_apart(self, made: Compiled, given: Sequence[Any]) -> None:
+        """Raise OverlappingArguments, as compiled targets do.
+
+        The interpreter itself takes arrays that share memory, but the translation is
+        for separate ones.
+        """
+        from gpucodegen.dialects import func
+        from gpucodegen.python.written_buffers import READS_AND_CALLS, writes
+
+        function = func.Function(made.module.functions[made.made.symbol])
+        body = [op for block in function.blocks for op in block.operations]
+        arrays: list[tuple[str, Any, bool]] = [
+            (name, value, writes(body, argument, reads=READS_AND_CALLS) > 0)
+            for name, value, argument in zip(
+                self.parameters, given, function.arguments, strict=True
+            )
+            if isinstance(value, np.ndarray)
+        ]
+        for (one, a, first), (other, b, second) in combinations(arrays, 2):
+            if (first or second) and np.may_share_memory(a, b):
+                raise errors.OverlappingArguments(
+                    function=self.__name__, first=one, second=other
+                )
 
     def _translated(self, types: Types) -> tuple[Source, Made]:
         """The translation for some types, made now or by an earlier process."""

@@ -18,15 +18,23 @@ VIEWS = frozenset(
         " subview transpose"
     ).split()
 )
+COPY = "memref.copy"
 READS = frozenset({"memref.load", "memref.dim", "func.return"})
+READS_AND_CALLS = READS | {COPY, "gcg.handle"}
+"""Handlers of NumPy's functions only read, and copies but for their target."""
 
 
 def writes(
-    operations: Iterable[Operation], buffer: Value, others: Iterable[Value] = ()
+    operations: Iterable[Operation],
+    buffer: Value,
+    others: Iterable[Value] = (),
+    *,
+    reads: frozenset[str] = READS,
 ) -> int:
     """How many operations may write to a buffer, or pass it on.
 
-    ``others``: values that show it in front of the operations.
+    ``others``: values that show it in front of the operations.  ``reads``: those that
+    only read, and of which a copy counts where it goes to the buffer.
     """
     shown, found = {buffer, *others}, 0
     for root in operations:
@@ -37,7 +45,7 @@ def writes(
                 shown.update(op.results)
             elif op.dialect == "linalg":
                 found += not shown.isdisjoint(linalg.Structured(op).outputs)
-            elif op.name not in READS:
+            elif op.name not in reads or (op.name == COPY and op.operands[1] in shown):
                 found += 1
     return found
 

@@ -293,3 +293,24 @@ def test_views_of_one_size_that_a_loop_binds_are_in_bounds(bound: str):
         found = gcg.jit(target="sim")(function)(*ours)
     same(found, expected, 1e-12)
     same(ours, arguments, 1e-12)
+
+
+@pytest.mark.parametrize("target", ["interp", "cpu"])
+def test_arrays_that_share_memory_are_refused_if_one_is_written(target: str) -> None:
+    """The translation is for separate arrays: it takes no copy of `b`."""
+
+    def shifted(a: Any, b: Any) -> None:
+        a[1:] = b[:-1] + a[1:]
+
+    def ends(a: Any, b: Any) -> Any:
+        c = a.copy()
+        c += b
+        return np.sort(c)
+
+    x = np.arange(6.0)
+    with pytest.raises(gcg.errors.OverlappingArguments, match="a and b"):
+        gcg.jit(target=target)(shifted)(x, x)
+    gcg.jit(target=target)(shifted)(x[:3], x[3:])
+    np.testing.assert_array_equal(x, [0, 4, 6, 3, 4, 5])
+    found = gcg.jit(target=target)(ends)(x, x)
+    np.testing.assert_array_equal(found, np.sort(2 * x))
