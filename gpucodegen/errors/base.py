@@ -101,9 +101,7 @@ class _Ends:
 
 
 def _shown(value: object) -> object:
-    if not isinstance(value, tuple | list):
-        return value
-    items = cast("Sequence[object]", value)
+    items = cast("Sequence[object]", value) if isinstance(value, tuple | list) else ()
     return _Ends(items) if len(items) > MOST_ITEMS else value
 
 
