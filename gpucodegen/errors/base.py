@@ -100,9 +100,9 @@ class _Ends:
         return f"({first}, .., {last})"
 
 
-def _shown(value: object) -> object:
-    items = cast("Sequence[object]", value) if isinstance(value, tuple | list) else ()
-    return _Ends(items) if len(items) > MOST_ITEMS else value
+def _shown(value: Any) -> Any:
+    is_long = isinstance(value, tuple | list) and len(cast("Any", value)) > MOST_ITEMS
+    return _Ends(cast("Any", value)) if is_long else value
 
 
 class Placed(Protocol):
