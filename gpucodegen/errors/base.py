@@ -100,9 +100,11 @@ class _Ends:
         return f"({first}, .., {last})"
 
 
-def _shown(value: Any) -> Any:
-    is_long = isinstance(value, tuple | list) and len(cast("Any", value)) > MOST_ITEMS
-    return _Ends(cast("Any", value)) if is_long else value
+def _shown(value: object) -> object:
+    if not isinstance(value, tuple | list):
+        return value
+    items = cast("Sequence[object]", value)
+    return _Ends(items) if len(items) > MOST_ITEMS else items
 
 
 class Placed(Protocol):
