@@ -14,7 +14,7 @@ import numpy as np
 
 from gpucodegen import errors
 from gpucodegen.calls.function import Function
-from gpucodegen.compiling.targets.registry import find
+from gpucodegen.compiling.targets.registry import chosen, find
 from gpucodegen.options import make_options
 from gpucodegen.python import stored_translations
 from gpucodegen.python.results import ArrayResult, Given, Made, leaves, rebuilt
@@ -224,8 +224,11 @@ class JitFunction:
 
         source, made = self._translated(types)
         options = make_options(self.options)
-        name = os.environ.get("GPUCODEGEN_TARGET") or options.target
-        return Compiled(made, Program(source, options), name == "interp")
+        record = chosen(os.environ.get("GPUCODEGEN_TARGET") or options.target, ())
+        is_interpreted = record.interprets or (
+            not record.has_own_memory and record.sanitizes(options)
+        )
+        return Compiled(made, Program(source, options), is_interpreted)
 
     def _check_apart(self, made: Compiled, given: Sequence[Any]) -> None:
         """Raise OverlappingArguments, as compiled targets do.

@@ -81,7 +81,9 @@ def test_parts_run_as_blocks() -> None:
 
 def loop(body: str) -> str:
     return f"""
-func.func @f(%x: memref<9xf32>, %y: memref<1xf32>, %z: memref<?xf32>) {{
+func.func @f(%x: memref<9xf32>, %y: memref<1xf32>, %z: memref<?xf32>,
+             %w: memref<1xf32>) {{
+  %v = memref.cast %y : memref<1xf32> to memref<1xf32>
   affine.for %i = 0 to 9 {{
     %a = affine.load %x[%i] : memref<9xf32>
     {body}
@@ -94,7 +96,13 @@ SUM = """%t = affine.load %y[0] : memref<1xf32>
     %s = arith.addf %t, %a : f32
     affine.store %s, %y[0] : memref<1xf32>"""
 MAXIMUM = SUM.replace("addf", "maximumf")
-MINIMUM = SUM.replace("addf", "minimumf").replace("%t", "%v").replace("%s", "%w")
+MINIMUM = SUM.replace("addf", "minimumf").replace("%t", "%p").replace("%s", "%q")
+OTHERS_PREFIX = """%d = affine.load %w[0] : memref<1xf32>
+    %e = arith.maximumf %d, %s : f32
+    affine.store %e, %w[0] : memref<1xf32>"""
+OF_VIEW = """%d = affine.load %v[0] : memref<1xf32>
+    %e = arith.minimumf %d, %a : f32
+    affine.store %e, %v[0] : memref<1xf32>"""
 
 
 @pytest.mark.parametrize(
@@ -102,11 +110,13 @@ MINIMUM = SUM.replace("addf", "minimumf").replace("%t", "%v").replace("%s", "%w"
     [
         (SUM, "keeps its order: state relaxed"),
         (f"{MAXIMUM} affine.store %a, %x[%i] : memref<9xf32>", "is no update"),
-        (f"{MAXIMUM} %u = affine.load %y[0] : memref<1xf32>", "is read besides"),
+        (f"{MAXIMUM} %u = affine.load %y[0] : memref<1xf32>", "is used besides"),
         (MAXIMUM.replace("%y", "%z").replace("<1x", "<?x"), "are open"),
         (MAXIMUM.replace("%t, %a", "%t, %t"), "is no update"),
         (f"{MAXIMUM} {MINIMUM}", "two kinds"),
         ("%b = arith.addf %a, %a : f32", "reduces nothing"),
+        (f"{MAXIMUM} {OTHERS_PREFIX}", "no update|used besides"),
+        (f"{MAXIMUM} {OF_VIEW}", "is used besides"),
     ],
 )
 def test_other_loops_are_refused(body: str, reason: str) -> None:

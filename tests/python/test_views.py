@@ -295,8 +295,14 @@ def test_views_of_one_size_that_a_loop_binds_are_in_bounds(bound: str):
     same(ours, arguments, 1e-12)
 
 
-@pytest.mark.parametrize("target", ["interp", "cpu"])
-def test_arrays_that_share_memory_are_refused_if_one_is_written(target: str) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [{"target": "interp"}, {"target": "cpu"}, {"target": "cpu", "sanitize": True}],
+    ids=str,
+)
+def test_arrays_that_share_memory_are_refused_if_one_is_written(
+    options: dict[str, Any],
+) -> None:
     """The translation is for separate arrays: it takes no copy of `b`."""
 
     def shifted(a: Any, b: Any) -> None:
@@ -309,8 +315,8 @@ def test_arrays_that_share_memory_are_refused_if_one_is_written(target: str) -> 
 
     x = np.arange(6.0)
     with pytest.raises(gcg.errors.OverlappingArguments, match="a and b"):
-        gcg.jit(target=target)(shifted)(x, x)
-    gcg.jit(target=target)(shifted)(x[:3], x[3:])
+        gcg.jit(**options)(shifted)(x, x)
+    gcg.jit(**options)(shifted)(x[:3], x[3:])
     np.testing.assert_array_equal(x, [0, 4, 6, 3, 4, 5])
-    found = gcg.jit(target=target)(ends)(x, x)
+    found = gcg.jit(**options)(ends)(x, x)
     np.testing.assert_array_equal(found, np.sort(2 * x))

@@ -32,6 +32,7 @@ array that the nests write but S[r], and only repeatable operations are between 
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -53,6 +54,7 @@ from gpucodegen.passes.loops.coalesce import flat_nest
 from gpucodegen.passes.loops.selection_keys import counts_elements
 from gpucodegen.passes.nests.loop_ranges import chain_of, rebuilt
 from gpucodegen.passes.prepare.linalg_to_affine import REASSOCIABLE
+from gpucodegen.passes.vectorize.accumulations import slice_of
 from gpucodegen.records import dataclass
 
 FOR = "affine.for"
@@ -125,7 +127,7 @@ class RowReduction:
         or all loops of the reduction around it.
         """
         chain = chain_of(nest)
-        *body, store = inner_operations(chain[-1])
+        *body, store = inner_operations(chain[-1]) or (nest,)
         if (
             store.name != "affine.store"
             or not all(o.name == "affine.load" or has_no_effect(o) for o in body)
@@ -178,7 +180,7 @@ class PartValues:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(ABC):
     """Two reductions of a row; ``shift``: the operations that make ``m``, from S[r].
 
     ``last``: the operation that makes the second one's terms from x - m.  A part has
@@ -206,7 +208,7 @@ class Pair:
         same = dict(zip(map(_iv, other.loops), map(_iv, one.loops), strict=True))
         axes = {_iv(op) for op in other.axes}
         for x, m in cls.sides(far):
-            shift = _slice(other.body, m)
+            shift = tuple(slice_of(other.body, [m]))
             found = cls(one, other, shift, m, last)
             if (
                 _is_same(one.term, x, made, same)
@@ -217,24 +219,24 @@ class Pair:
         return None
 
     @classmethod
+    @abstractmethod
     def is_of(
         cls, one: RowReduction, other: RowReduction, last: Operation, far: Operation
     ) -> bool:
         """Whether these are the operations of such a pair."""
-        raise NotImplementedError
 
     @classmethod
+    @abstractmethod
     def sides(cls, far: Operation) -> Iterable[tuple[Value, Value]]:
         """What may be x and m of a difference."""
-        raise NotImplementedError
 
+    @abstractmethod
     def values(self, part: PartTerms) -> Sequence[Value]:
         """The values of a part, as many as ``names``."""
-        raise NotImplementedError
 
+    @abstractmethod
     def of_second(self, part: PartValues) -> Value:
         """What a part adds to the second reduction."""
-        raise NotImplementedError
 
     def _reads_apart(self, aliases: Aliases, same: Mapping[Value, Value]) -> bool:
         """Whether x, and m but for S[r], are of arrays that no nest writes."""
@@ -411,7 +413,7 @@ def _has_effect(op: Operation) -> bool:
 def _nests(pair: Pair) -> list[Operation]:
     """The nest of the parts and that of the rows; none without even parts."""
     one = pair.first
-    body = (*_slice(one.body, one.term), affine.yield_())
+    body = (*slice_of(one.body, [one.term]), affine.yield_())
     flat, rows = flat_nest(chain_of(rebuilt(one.loops, body))), len(one.rows)
     if flat is None or element_bytes(one.term.type) not in (4, 8):
         return []
@@ -515,16 +517,6 @@ class _Parts:
 
 def _first(part: PartValues) -> Value:
     return part.at(0)
-
-
-def _slice(body: Sequence[Operation], value: Value) -> tuple[Operation, ...]:
-    """The operations of a body that make a value, in order."""
-    wanted, found = {value}, list[Operation]()
-    for op in reversed(body):
-        if not wanted.isdisjoint(op.results):
-            wanted.update(op.used)
-            found.append(op)
-    return tuple(found[::-1])
 
 
 def _mean(b: Builder, total: Value, size: int) -> Value:

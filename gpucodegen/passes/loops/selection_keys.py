@@ -116,7 +116,7 @@ def _selection(
     bounds = affine.For(along).constant_bounds if along else None
     if along is None or bounds is None or not 0 <= bounds[0] < bounds[1] < 1 << 31:
         return None
-    terms = tuple(slice_of(loops[-1], news))
+    terms = tuple(slice_of(body, news))
     buffers = {made[v].operands[0] for v in kept}
     apart = buffers.isdisjoint(v for o in terms for v in o.operands)
     unsigned = _is_unsigned({value, kept[0]}, body)

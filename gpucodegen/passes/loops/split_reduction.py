@@ -79,7 +79,9 @@ class SplitReduction(ModulePass):
         for site in find_loops(module, self.function, self.loop):
             axis = axis_of(site.loop)
             if axis is None:
-                raise self._refused(site.loop, "its bounds are no constants")
+                raise self._refused(
+                    site.loop, "its bounds are no constants, or it carries values"
+                )
             chain = _chain(site)
             found = self._updates(site.loop)
             outside = {v for op in site.around if op not in chain for v in _ivs(op)}
@@ -87,14 +89,15 @@ class SplitReduction(ModulePass):
                 if not outside.isdisjoint(one.indices):
                     reason = "its cells depend on loops that hold more than this nest"
                     raise self._refused(one.store, f"{reason}: distribute them first")
-            for array in {one.buffer for one in found}:
-                own = {op for one in found for op in (one.load, one.store)}
+            for array in dict.fromkeys(one.buffer for one in found):
+                mine = (one for one in found if one.buffer is array)
+                own = {op for one in mine for op in (one.load, one.store)}
                 for op in site.loop.walk():
                     others = filter(is_memref, op.operands)
                     if op not in own and any(
                         aliases.may_overlap(array, v) for v in others
                     ):
-                        raise self._refused(op, f"%{array.name} is read besides")
+                        raise self._refused(op, f"%{array.name} is used besides")
             made = self._split(axis, chain, found)
 
             def block(

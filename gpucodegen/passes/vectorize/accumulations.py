@@ -155,7 +155,7 @@ def scanned_totals(loop: Operation) -> list[Accumulation] | None:
     The operations of one total may not depend on another.
     """
     yielded = loop.body.operations[-1]
-    makers = [slice_of(loop, [value]) for value in yielded.operands]
+    makers = [slice_of(inner_operations(loop), [value]) for value in yielded.operands]
     users = dict.fromkeys(op for mine in makers for op in mine)
     found = _Finder(loop, [*users, yielded]).carried()
     arguments = affine.For(loop).iter_args
@@ -166,10 +166,12 @@ def scanned_totals(loop: Operation) -> list[Accumulation] | None:
     return found
 
 
-def slice_of(loop: Operation, values: Sequence[Value]) -> list[Operation]:
-    """The backward slice of some values in an iteration, in order."""
+def slice_of(
+    operations: Sequence[Operation], values: Sequence[Value]
+) -> list[Operation]:
+    """The operations of a block that make some values, directly or not, in order."""
     wanted, found = set(values), list[Operation]()
-    for op in reversed(inner_operations(loop)):
+    for op in reversed(operations):
         if not wanted.isdisjoint(op.results):
             wanted.update(op.used)
             found.append(op)

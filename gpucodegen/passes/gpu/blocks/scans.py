@@ -77,7 +77,7 @@ class Scan:
     @property
     def makers(self) -> list[Operation]:
         """The operations that define the totals."""
-        return slice_of(self.loop, [a.after for a in self.totals])
+        return slice_of(inner_operations(self.loop), [a.after for a in self.totals])
 
 
 def scan_of(op: Operation, order: Order, analysis: NestAnalysis) -> Scan | None:
