@@ -139,3 +139,44 @@ def test_without_a_call_arrays_are_whole_allocations() -> None:
     stages = dict(gcg.compile(views, target="cuda").stages("f"))
     assert "assume-alignments" not in stages
     assert "assume-alignments" not in dict(gcg.compile(STATIC).stages("f"))
+
+
+CHAIN = """
+func.func @f(%A: memref<256x512x{ty}>, %B: memref<512x256x{ty}>,
+             %C: memref<256x256x{sum}>) {{
+  %t = memref.alloc() : memref<256x512x{ty}>
+  affine.for %i = 0 to 256 {{
+    affine.for %j = 0 to 512 {{
+      %v = affine.load %A[%i, %j] : memref<256x512x{ty}>
+      %w = arith.{add} %v, %v : {ty}
+      affine.store %w, %t[%i, %j] : memref<256x512x{ty}>
+    }}
+  }}
+  linalg.matmul ins(%t, %B : memref<256x512x{ty}>, memref<512x256x{ty}>)
+                outs(%C : memref<256x256x{sum}>)
+  linalg.matmul ins(%t, %B : memref<256x512x{ty}>, memref<512x256x{ty}>)
+                outs(%C : memref<256x256x{sum}>)
+  return
+}}"""
+
+
+@pytest.mark.slow
+@pytest.mark.figures
+@pytest.mark.cases(
+    ("ty", "out", "add"),
+    [("f16", "f32", "addf"), ("f64", "f64", "addf"), ("i8", "i32", "addi")],
+)
+def test_arrays_of_the_program_are_whole_allocations(
+    ty: str, out: str, add: str
+) -> None:
+    """Products read an array of the program 8 bytes at once or more."""
+    text = CHAIN.format(ty=ty, sum=out, add=add)
+    program = gcg.compile(text, target="cuda", arch="sm_80")
+    _, *kernels = program.assembly("f").values()
+    found = [
+        width
+        for kernel in kernels
+        for width in re.findall(r"(?:ld|st)\.global(?:\.nc)?(\S*)", kernel)
+    ]
+    assert found
+    assert all(re.fullmatch(ONE_ACCESS + r"|\.b64", width) for width in found)

@@ -250,6 +250,7 @@ class _Lowering:
 
 def _mapped(operations: Sequence[Operation], mapper: Mapper) -> list[Operation]:
     """Kernels in place of the nests among some operations."""
+    mapper.define(operations)
     found: list[Operation] = []
     for op in operations:
         is_nest = op.name == "affine.for"
@@ -265,7 +266,8 @@ def _split(
 
     own: set[int] = set()
 
-    def sums(part: Contraction) -> list[Operation]:
+    def sums(part: Contraction, before: Sequence[Operation]) -> list[Operation]:
+        mapper.define(before)
         found = contraction_launches(part, replace(plan, splits=1), mapper)
         assert found is not None
         own.update(map(id, found))

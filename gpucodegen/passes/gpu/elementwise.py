@@ -129,8 +129,17 @@ class Grouped:
         whole = b.vector_load(
             access.memref, where, ty, op.result.name, alignment=moved.alignment
         )
+        is_only_stored = self._is_only_stored(op.result)
         for n, copy in enumerate(copies):
-            copy[op.result] = b.element(whole, n)
+            copy[op.result] = whole if is_only_stored else b.element(whole, n)
+
+    def _is_only_stored(self, value: Value) -> bool:
+        """Whether groups store the elements of a group, and nothing else uses them."""
+        return all(
+            op in self.moved and not op.results and value not in op.operands[1:]
+            for op in self.body
+            if any(value in inner.used for inner in op.walk())
+        )
 
     def _store(
         self, b: Builder, op: Operation, copies: Sequence[Copy], moved: Moved
@@ -138,7 +147,8 @@ class Grouped:
         access = affine.Store(op)
         where = _indices(access.map, access.map_operands, copies[0])
         values = [copy.get(access.value, access.value) for copy in copies]
-        whole = b.from_elements(values)
+        is_whole = values[0].type != access.value.type
+        whole = values[0] if is_whole else b.from_elements(values)
         b.vector_store(whole, access.memref, where, alignment=moved.alignment)
 
 

@@ -350,9 +350,13 @@ class GpuMapper:
         body = (*operations, *inside, *stores)
         host = self.launch(KernelBody(body, (Index.of(1),) * 3, (1, 1, 1)))
         self.loads |= loads
-        own = {value: made for made in boxes for value in made.results}
-        self.definitions = {**self.definitions, **own}
+        self.define(boxes)
         return [*before, *boxes, *host, *after]
+
+    def define(self, operations: Sequence[Operation]) -> None:
+        """Add host operations to the definitions."""
+        own = {value: made for made in operations for value in made.results}
+        self.definitions = {**self.definitions, **own}
 
     def launch(self, kernel: KernelBody) -> list[Operation]:
         """Outline a kernel; returns the host operations that launch it."""

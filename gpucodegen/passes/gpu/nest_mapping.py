@@ -202,6 +202,10 @@ class Mapper(Protocol):
         """The plans on offer for the next kernel."""
         ...
 
+    def define(self, operations: Sequence[Operation]) -> None:
+        """Add host operations that kinds of kernels made to the definitions."""
+        ...
+
     def launch(self, kernel: KernelBody) -> list[Operation]: ...
 
     def relaunch(

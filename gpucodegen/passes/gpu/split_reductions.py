@@ -125,7 +125,9 @@ class Parts:
             for a in self.reduction.totals
         ]
         before = list(b.operations)
-        host = self.program.nest.mapper.operations(nests(buffers), before)
+        mapper = self.program.nest.mapper
+        mapper.define(before)
+        host = mapper.operations(nests(buffers), before)
         after = Builder(b.location)
         for buffer in buffers:
             after.add("memref.dealloc", (buffer,))

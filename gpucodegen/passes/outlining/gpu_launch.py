@@ -24,6 +24,7 @@ from gpucodegen.dialects.gpu import (
     dimension_of,
 )
 from gpucodegen.dialects.memref import needs_runtime
+from gpucodegen.dialects.shared.memory import ALLOCATIONS, is_shared
 from gpucodegen.ir.attributes import (
     Attribute,
     DenseArrayAttr,
@@ -48,7 +49,7 @@ from gpucodegen.passes.framework.builder import Builder, IndexLike
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.outlining.kernel_operations import VIEWS, is_repeatable
 from gpucodegen.records import dataclass
-from gpucodegen.tiling.machine.gpu.devices import GRID
+from gpucodegen.tiling.machine.gpu.devices import ALLOCATED, GRID, WIDEST
 
 Chunks = Mapping[int, Value]
 """Dimensions (0: x) that the host walks, and the first block of a chunk in each."""
@@ -165,9 +166,27 @@ REMATERIALISED = frozenset({"arith.constant", ASSUMPTION, "memref.dim"})
 """Pure operations that a kernel repeats instead of taking their result."""
 
 
+def allocated_alignment(made: Operation) -> int:
+    """Bytes that divide the address of an allocation; 0 for other operations."""
+    if made.name not in ALLOCATIONS:
+        return 0
+    ty = made.result.type
+    is_global = isinstance(ty, MemRefType) and not is_shared(ty.memory_space)
+    return ALLOCATED if is_global and made.name == "memref.alloc" else WIDEST
+
+
 def _is_repeated(op: Operation) -> bool:
     is_view = op.name in REMATERIALISED | VIEWS and not needs_runtime(op)
     return is_view or is_repeatable(op)
+
+
+def _stated(value: Value, alignment: int) -> Operation:
+    """The ``memref.assume_alignment`` of a kernel's parameter."""
+    attributes = {"alignment": IntegerAttr(alignment, I32)}
+    place = value.location
+    return Operation(
+        ASSUMPTION, (value,), (value.renewed(),), attributes, location=place
+    )
 
 
 def isolate(
@@ -202,6 +221,8 @@ def isolate(
             mapping[value] = value.renewed()
             if value in stated:
                 body.append(clone(stated[value], mapping))
+            elif made_by is not None and (known := allocated_alignment(made_by)):
+                body.append(_stated(mapping[value], known))
 
     for value in free_values(operations):
         enter(value)

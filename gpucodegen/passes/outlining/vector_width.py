@@ -20,14 +20,13 @@ from math import gcd
 
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.memref.layouts import strided_form
-from gpucodegen.dialects.shared.memory import ALLOCATIONS, is_shared
 from gpucodegen.ir.affine import Dim, divisor_of, leaves, linear_form
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import MemRefType, element_bytes, element_type
 from gpucodegen.passes.framework.indexing import ZERO, Index, from_map, substituted
-from gpucodegen.passes.outlining.gpu_launch import ASSUMPTION
+from gpucodegen.passes.outlining.gpu_launch import ASSUMPTION, allocated_alignment
 from gpucodegen.records import dataclass
-from gpucodegen.tiling.machine.gpu.devices import ALLOCATED, WIDEST
+from gpucodegen.tiling.machine.gpu.devices import WIDEST
 
 Definitions = Mapping[Value, Operation]
 Places = Mapping[Value, Index]
@@ -205,11 +204,9 @@ def _origin(buffer: Value, definitions: Definitions) -> tuple[int, int]:
 def _made_at(made: Operation | None, definitions: Definitions) -> tuple[int, int]:
     if made is None:
         return 0, 0
-    if made.name in ALLOCATIONS:
-        ty = made.result.type
-        is_global = isinstance(ty, MemRefType) and not is_shared(ty.memory_space)
-        on_device = is_global and made.name == "memref.alloc"
-        return (ALLOCATED if on_device else WIDEST), 0
+    allocated = allocated_alignment(made)
+    if allocated:
+        return allocated, 0
     if made.name in _SAME_START:
         return _origin(made.operands[0], definitions)
     moved = _moved(made) if made.name in _MOVED else None

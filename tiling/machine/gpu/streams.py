@@ -30,6 +30,9 @@ from dataclasses import replace
 from functools import cache
 from itertools import product
 from math import ceil, isqrt, prod
+from typing import Any
+
+import numpy as np
 
 from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import (
@@ -42,6 +45,7 @@ from gpucodegen.tiling.machine.gpu.devices import (
     occupancy,
 )
 from gpucodegen.tiling.machine.gpu.estimate import BUSY_LATENCY, LATENCY_MEMORY, busiest
+from gpucodegen.tiling.machine.gpu.product_tiles import Number
 from gpucodegen.tiling.machine.plan_space import Choose, least
 
 GROUPS = 1, 2, 4, 8
@@ -236,7 +240,7 @@ class TransposeTile:
         """The shape of the tile in shared memory."""
         return self.rows // self.square, self.square * self.columns + self.padding
 
-    def cell(self, row: int, column: int) -> int:
+    def cell(self, row: Number, column: Number) -> Number:
         """The position of an element in shared memory."""
         inner = row % self.square * self.columns + column
         return row // self.square * self.shape[1] + inner
@@ -392,18 +396,21 @@ def _turns(
     """
     bytes_ = element * tile.square
     together = min(WARP, WARP * WORD // max(bytes_, WORD))
-    total = 0
-    for first in range(0, tile.threads, together):
-        for n in range(width):
-            banks: dict[int, set[int]] = {}
-            for thread in range(first, first + together):
-                line, along = thread // groups, thread % groups * width
-                if turned:
-                    row, column = along + n, line * tile.square
-                else:
-                    row, column = line, along + (n if tile.square == 1 else 0)
-                start = tile.cell(row, column) * element
-                for word in range(start // WORD, (start + bytes_ - 1) // WORD + 1):
-                    banks.setdefault(word % BANKS, set()).add(word)
-            total += max(map(len, banks.values()))
-    return total
+    threads: Any = np.arange(tile.threads)[:, None]
+    lanes: Any = np.arange(width)
+    line, along = threads // groups, threads % groups * width
+    if turned:
+        starts = tile.cell(along + lanes, line * tile.square) * element
+    else:
+        aside = lanes if tile.square == 1 else 0 * lanes
+        starts = tile.cell(line, along + aside) * element
+    first, last = starts // WORD, (starts + bytes_ - 1) // WORD
+    word = np.minimum(
+        first[..., None] + np.arange(np.max(last - first) + 1), last[..., None]
+    )
+    access = (threads // together * width + lanes)[..., None]
+    served = np.unique(access * (np.max(word) + 1) + word)
+    access, word = np.divmod(served, np.max(word) + 1)
+    words = np.bincount(access * BANKS + word % BANKS)
+    words.resize(tile.threads // together * width, BANKS)
+    return int(np.sum(np.max(words, axis=1)))

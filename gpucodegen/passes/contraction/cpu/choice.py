@@ -145,7 +145,7 @@ def _lowered(
             return kernel_forms.lower(contraction, kernel.lanes, transposed)
         case SplitK():
 
-            def each(part: Contraction) -> list[Operation]:
+            def each(part: Contraction, _: Sequence[Operation]) -> list[Operation]:
                 return tasks.lower(part, planner(_problem(part), machine))
 
             return split_k.lower(contraction, kernel.parts, lanes, each)

@@ -25,8 +25,8 @@ from gpucodegen.passes.framework.indexing import Index, replace_values
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.records import dataclass
 
-Lower: TypeAlias = Callable[[Contraction], Sequence[Operation]]
-"""Lowers one of the partial contractions."""
+Lower: TypeAlias = Callable[[Contraction, Sequence[Operation]], Sequence[Operation]]
+"""Lowers one of the partial contractions, after the operations before it."""
 
 
 def lower(
@@ -43,11 +43,13 @@ def lower(
     part = _axis("part", parts, step)
     inside = _axis(step.name, chunk, step)
     at = {step.iv: Index.of(part.iv) * chunk + Index.of(inside.iv)}
-    b.operations += each(places.sums(Index.of(part.iv), (part,), inside, at))
+    sums = places.sums(Index.of(part.iv), (part,), inside, at)
+    b.operations += each(sums, b.operations)
     if rest:
         last = _axis(step.name, rest, step)
         at = {step.iv: Index.of(last.iv) + parts * chunk}
-        b.operations += each(places.sums(Index.of(parts), (), last, at))
+        sums = places.sums(Index.of(parts), (), last, at)
+        b.operations += each(sums, b.operations)
     places.add_up(b, lanes)
     b.add("memref.dealloc", (places.buffer,))
     return b.operations
