@@ -11,6 +11,7 @@ import mmap
 import platform
 import sys
 from bisect import bisect_left, bisect_right
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -221,6 +222,13 @@ class TensorMap:
     @property
     def nbytes(self) -> int:
         return int(np.prod(self.box)) * self.size
+
+    @property
+    def span(self) -> int:
+        """Bytes of the tensor, of which strides may share some or leave some out."""
+        rows = zip(self.extents[1:], self.strides, strict=True)
+        last = sum((extent - 1) * stride for extent, stride in rows)
+        return min(prod(self.extents) * self.size, self.extents[0] * self.size + last)
 
     @property
     def alignment(self) -> int:

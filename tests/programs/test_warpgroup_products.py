@@ -337,3 +337,31 @@ REFUSED = [
 def test_the_proof_refuses_what_is_spoilt(mapped: str, old: str, new: str, told: str):
     with pytest.raises(errors.CompileError, match=told):
         VerifyKernels().apply(gcg.parse(mutated(mapped, old, new)))
+
+
+WEIGHTED = """
+func.func @f(%a: memref<1024x512x512xf16>, %b: memref<1024x512x1024xf16>,
+             %c: memref<1024x512x1024xf16>) {
+  %zero = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<1024x512x1024xf32>
+  linalg.fill ins(%zero : f32) outs(%t : memref<1024x512x1024xf32>)
+  linalg.batch_matmul
+      ins(%a, %b : memref<1024x512x512xf16>, memref<1024x512x1024xf16>)
+      outs(%t : memref<1024x512x1024xf32>)
+  affine.for %i = 0 to 1024 {
+    affine.for %j = 0 to 512 {
+      affine.for %k = 0 to 1024 {
+        %v = affine.load %t[%i, %j, %k] : memref<1024x512x1024xf32>
+        %w = arith.truncf %v : f32 to f16
+        affine.store %w, %c[%i, %j, %k] : memref<1024x512x1024xf16>
+      }
+    }
+  }
+  return
+}"""
+
+
+def test_plans_know_what_is_stored() -> None:
+    """f16, and no old sums: tiles of warpgroups pay where f32 in both ways would not."""
+    program = gcg.compile(WEIGHTED, target="cuda", arch="sm_90a")
+    assert "consumers=2" in str(program.schedule("f"))

@@ -308,3 +308,21 @@ def test_rows_that_no_cache_holds_are_read_again(row: int, reads: int) -> None:
     (kernel,) = report(text, arch="sm_90a").functions[0].kernels
     moved = kernel.limits.memory_bytes / (4 * rows * row)
     assert moved == pytest.approx(reads + 1, rel=0.01)
+
+
+@pytest.mark.slow
+def test_tensor_copies_move_the_arrays_of_their_maps() -> None:
+    """Of two products, each reads its own operands, and overwrites its result."""
+    m, n, k = 1024, 512, 2048
+    a, b, c = f"memref<{m}x{k}xf16>", f"memref<{k}x{n}xf16>", f"memref<{m}x{n}xf32>"
+    once = f"""
+      linalg.fill ins(%zero : f32) outs(%r : {c})
+      linalg.matmul ins(%p, %q : {a}, {b}) outs(%r : {c})"""
+    other = once.replace("%p", "%s").replace("%q", "%t").replace("%r", "%u")
+    text = f"""func.func @f(%p: {a}, %q: {b}, %r: {c}, %s: {a}, %t: {b}, %u: {c}) {{
+      %zero = arith.constant 0.0 : f32{once}{other}
+      return
+    }}"""
+    kernels = report(text, arch="sm_90a").functions[0].kernels
+    moved = 2 * (m * k + k * n) + 4 * m * n
+    assert [k.limits.memory_bytes for k in kernels] == [pytest.approx(moved)] * 2

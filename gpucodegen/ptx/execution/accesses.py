@@ -29,7 +29,7 @@ from gpucodegen.ptx.execution.vector_clocks import (
 )
 from gpucodegen.ptx.floats import from_bf16, maximum, minimum, to_bf16
 from gpucodegen.ptx.integers import select
-from gpucodegen.ptx.memory import BASE, views
+from gpucodegen.ptx.memory import BASE, TensorMap, views
 from gpucodegen.ptx.translation.operands import (
     LOCAL_WINDOW,
     PARAMETER_WINDOW,
@@ -346,6 +346,11 @@ class Accesses:
         if self.counters is not None and size:
             stretch = space, site.index, lane, start, size
             self.counters.stretch(self.warps, *stretch)
+
+    def boxed(self, direction: str, tensor: TensorMap) -> None:
+        """Notes a copy of a tensor's box, if this launch is measured."""
+        if self.counters is not None:
+            self.counters.tensors[direction, tensor.address - BASE] = tensor.span
 
 
 def _shared_marks(

@@ -14,6 +14,7 @@ import numpy as np
 
 from gpucodegen.ptx import faults
 from gpucodegen.ptx.execution.accesses import Accesses
+from gpucodegen.ptx.execution.cost import WRITES
 from gpucodegen.ptx.execution.mbarriers import MBarriers
 from gpucodegen.ptx.memory import BASE
 from gpucodegen.ptx.translation.operands import Site
@@ -93,6 +94,7 @@ class BulkStores:
         for lane, origin, address, place in rows:
             rank = len(corner)
             tensor, own = self.mbarriers.tensor(source, lane, address, rank, origin)
+            self.accesses.boxed(WRITES, tensor)
             if not self.batch.launch.program.moves_data:
                 continue
             targets = tensor.bytes_at(tuple(place))

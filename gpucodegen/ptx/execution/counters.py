@@ -62,6 +62,8 @@ class Counters:
         """Sectors of global memory, each counted once in a block: see `Footprint`."""
         self.read_by_phases: Counter[int] = Counter()
         """Sectors that are read by allocation, each counted once in a block's phase."""
+        self.tensors: dict[tuple[str, int], int] = {}
+        """Bytes of tensors that boxes are copied of, by direction and first offset."""
         self.blocks = 0
         """Blocks that were executed."""
         self.is_cut = False
@@ -96,6 +98,7 @@ class Counters:
         self.read_by_phases += other.read_by_phases
         self.places = other.places | self.places
         self.widths |= other.widths
+        self.tensors |= other.tensors
         self.blocks += other.blocks
         self.is_cut |= other.is_cut
         for site, traffic in other.traffic.items():

@@ -15,6 +15,7 @@ import numpy as np
 from gpucodegen.ptx import faults
 from gpucodegen.ptx.execution.accesses import Accesses
 from gpucodegen.ptx.execution.barriers import Barriers
+from gpucodegen.ptx.execution.cost import READS
 from gpucodegen.ptx.execution.lanes import LaneGroups
 from gpucodegen.ptx.execution.matrices import Warpgroups
 from gpucodegen.ptx.execution.shadow_memory import ShadowMemory
@@ -330,6 +331,7 @@ class MBarriers:
         )  # fmt: skip
         for lane, begin, address, place_in_tensor, place in rows:
             tensor, own = self.tensor(into, lane, address, len(corner), begin)
+            self.accesses.boxed(READS, tensor)
             copy = NOTHING, NOTHING
             if self._moves_data:
                 copy = tensor.places(own), tensor.bytes_at(tuple(place_in_tensor))

@@ -9,7 +9,7 @@ library and of a copy are estimates.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from math import ceil, prod
@@ -195,24 +195,23 @@ class Counted:
         return sectors * SECTOR / max(self.counters.blocks, 1)
 
     def _moved(self, sizes: Mapping[int, int]) -> Mapping[tuple[str, int], float]:
-        return {
-            key: min(sizes[key[1]], count * SECTOR * self.launch.scale)
-            for key, count in self.counters.footprint.items()
-        }
+        """Bytes by direction and allocation, of single accesses and of tensors."""
+        found = defaultdict[tuple[str, int], float](float)
+        for key, count in self.counters.footprint.items():
+            found[key] += count * SECTOR * self.launch.scale
+        for (way, first), bytes_ in self.counters.tensors.items():
+            found[way, max(start for start in sizes if start <= first)] += bytes_
+        return {key: min(sizes[key[1]], n) for key, n in found.items()}
 
     def _results(self, sizes: Mapping[int, int]) -> float:
-        """The bytes of `memory` in arrays that are written, in both directions.
-
-        Tensor stores are not counted: they write what was read to be added to.
-        """
-        moved, written = self._moved(sizes), self.written()
-        if not written and any(self._executed(lambda x: "bulk_group" in x.modifiers)):
-            return 2 * sum(moved.values())
+        """The bytes of `memory` in arrays that are written, in both directions."""
+        moved = self._moved(sizes)
+        written = {start for way, start in moved if way == WRITES}
         return sum(n for (_, start), n in moved.items() if start in written)
 
-    def written(self) -> set[int]:
-        """Allocations that are written."""
-        return {start for way, start in self.counters.footprint if way == WRITES}
+    def _operands(self, sizes: Mapping[int, int]) -> float:
+        """The bytes of `memory` in arrays that are only read."""
+        return sum(self._moved(sizes).values()) - self._results(sizes)
 
     def work(
         self, sizes: Mapping[int, int], machine: LoopFacts | None, held: float
@@ -236,7 +235,6 @@ class Counted:
                 there = sum(machine.kinds.get(kind, 0) for kind in of_machine)
                 kinds[name] += round(trips * there) - inside[name]
         barriers = kinds["barrier"] / self.warps
-        written = self.written()
         work = Work(
             self.launch.blocks,
             self.launch.threads,
@@ -254,7 +252,7 @@ class Counted:
             meetings=self._visits(_meets) / counters.blocks,
             copy_waits=self._copy_waits(),
             results=self._results(sizes),
-            operands=sum(n for start, n in sizes.items() if start not in written),
+            operands=self._operands(sizes),
             staged=self._staged() * scale,
             chained=self._visits(_is_chained) / counters.blocks,
         )

@@ -138,7 +138,7 @@ class FragmentCounts:
         copied, stored = self._copies()
         each = products * product.passes + loads + copied + OTHERS
         cells = plan.tile_rows * plan.tile_columns
-        bytes_ = self._stage * trips + 2 * cells * product.result
+        bytes_ = self._stage * trips + cells * product.per_result
         sectors = self.blocks * bytes_ / SECTOR
         tensor, doubles = self._arithmetic(cells * plan.depth * trips)
         return Work(

@@ -81,13 +81,15 @@ class Product:
     known extents, so these are all that is read.  ``integer``: elements are integers,
     or words of narrow ones.
 
-    ``fragments``: the product as tensor cores compute it, if they do; there, ``result``
-    has the bytes of an element of the result, ``passes`` the tensor-core products per
-    product, ``boxes`` whether TMA copies can bring both operands, and ``stores``
-    whether they can store the result. ``row_axes``, ``term_axes``: extents of the axes
-    of rows and K, if known. ``read``: elements of the operands' arrays, if known;
-    windows use some several times. ``lines``: terms of each operand that are
-    contiguous, 0 where all of them are.
+    ``result``: bytes of an element of the result that is stored; ``accumulates``:
+    whether the sums begin with old results, which are read.
+
+    ``fragments``: the product as tensor cores compute it, if they do; there, ``passes``
+    has the tensor-core products per product, ``boxes`` whether TMA copies can bring
+    both operands, and ``stores`` whether they can store the result. ``row_axes``,
+    ``term_axes``: extents of the axes of rows and K, if known. ``read``: elements of
+    the operands' arrays, if known; windows use some several times. ``lines``: terms of
+    each operand that are contiguous, 0 where all of them are.
     """
 
     rows: int
@@ -102,6 +104,7 @@ class Product:
     integer: bool = False
     fragments: Product | None = None
     result: int = 4
+    accumulates: bool = True
     passes: int = 1
     boxes: bool = False
     stores: bool = False
@@ -109,6 +112,16 @@ class Product:
     term_axes: tuple[int, ...] = ()
     read: int | None = None
     lines: tuple[int, int] = (0, 0)
+
+    @property
+    def per_result(self) -> int:
+        """Bytes that move between memory and a result: a write, and perhaps a read."""
+        return self.result * (1 + self.accumulates)
+
+    @property
+    def results(self) -> int:
+        """Bytes that all results move."""
+        return self.batch * self.rows * self.columns * self.per_result
 
 
 def rounds_of(blocks: int, resident: int, device: GpuDevice) -> int:
@@ -122,8 +135,7 @@ def begun_and_ended(product: Product, rounds: int, device: GpuDevice) -> float:
     Blocks of a multiprocessor start together.  Nothing hides the reads and writes of
     the last results.
     """
-    results = 2 * product.batch * product.rows * product.columns * product.result
-    last = results / rounds / device.copy_bandwidth
+    last = product.results / rounds / device.copy_bandwidth
     return (rounds * BUSY_LATENCY + last) * device.clock
 
 
@@ -358,7 +370,6 @@ def memory(
     each = product.element
     used = product.batch * (product.rows + product.columns) * product.terms
     factors = min(used, product.read or used) * each
-    results = 2 * product.batch * product.rows * product.columns * each
     if product.plain and factors > HELD * device.l2:
         down = ceil(product.rows / plan.tile_rows)
         across = ceil(product.columns / plan.tile_columns)
@@ -370,4 +381,4 @@ def memory(
         edge = high * plan.tile_rows + wide * plan.tile_columns
         moments = down * across / running
         factors = max(factors, moments * edge * product.terms * each)
-    return factors + results
+    return factors + product.results

@@ -188,7 +188,7 @@ class WarpgroupCounts:
         read = plan.consumers * (WARPGROUP_ROWS + plan.tile_columns) * SPAN
         warps = tiles * plan.consumers * WARPGROUP // WARP
         stored = cells // WARP
-        sectors = (stage * trips + 2 * cells * product.result) / SECTOR * tiles
+        sectors = (stage * trips + cells * product.per_result) / SECTOR * tiles
         return Work(
             self.blocks,
             plan.threads,
@@ -257,15 +257,16 @@ class WarpgroupCounts:
     def _stored(self, device: GpuDevice) -> tuple[float, float]:
         """Clocks in which warps store a tile, and clocks of the writes behind them.
 
-        All multiprocessors then read the old sums, and write.  TMA stores proceed while
-        warps go on, but parts of a tile that share boxes wait for each other.
+        All multiprocessors then read the old sums, if any, and write.  TMA stores
+        proceed while warps go on, but parts of a tile that share boxes wait for each
+        other.
         """
         plan = self.plan
         cells = plan.tile_rows * plan.tile_columns
         moved = cells * self._result * min(self.blocks, device.processors)
         parts = plan.tile_columns // boxed_columns(plan, self._result)
         behind = moved / device.l2_rate / parts if plan.tensor_stores else 0.0
-        read = moved * device.clock / device.copy_bandwidth
+        read = moved * device.clock / device.copy_bandwidth * self.product.accumulates
         awaited = moved / device.l2_rate - behind
         return read + awaited + cells // WARP * STORED / SCHEDULERS, behind
 

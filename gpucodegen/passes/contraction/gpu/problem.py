@@ -22,6 +22,7 @@ from gpucodegen.ir.types import (
     element_bytes,
     element_type,
 )
+from gpucodegen.passes.contraction.epilogue_fusion import kept_at
 from gpucodegen.passes.contraction.gpu.axes import Groups, extent, side_by_side
 from gpucodegen.passes.contraction.gpu.staging import can_be_direct, contiguity
 from gpucodegen.passes.contraction.gpu.tensor_boxes import in_boxes
@@ -190,6 +191,7 @@ def _facts(
         is_quick = not turned or is_word
         direct.append(is_quick and can_be_direct(viewed, held, moves))
     (left, left_width), (right, right_width) = moved
+    kept = kept_at(contraction) or contraction.result
     return Product(
         *(1, 1, 1),
         element=size,
@@ -199,10 +201,22 @@ def _facts(
         plain=_is_plain(groups),
         integer=isinstance(sums, IntegerType),
         passes=PASSES[contraction.precision] if is_single else 1,
-        result=element_bytes(element_type(contraction.result.memref.type)) or 4,
+        result=element_bytes(element_type(kept.memref.type)) or 4,
+        accumulates=_reads_results(contraction, groups),
         read=_read(contraction),
         lines=(lines[0], lines[1]),
         term_axes=_known(groups.reduction),
+    )
+
+
+def _reads_results(contraction: Contraction, groups: Groups) -> bool:
+    """Whether an element of memory is read for each result, as old sums are."""
+    ends = [end for end in (contraction.start, contraction.epilogue) if end is not None]
+    axes, sums = (*groups.batch, *groups.rows, *groups.columns), contraction.result
+    loaded = [place for end in ends for op, place in end.steps if op.results and place]
+    return contraction.start is None or any(
+        place.memref is not sums.memref and all(map(place.mentions, axes))
+        for place in loaded
     )
 
 
