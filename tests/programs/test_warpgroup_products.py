@@ -362,6 +362,6 @@ func.func @f(%a: memref<1024x512x512xf16>, %b: memref<1024x512x1024xf16>,
 
 
 def test_plans_know_what_is_stored() -> None:
-    """f16, and no old sums: tiles of warpgroups pay where f32 in both ways would not."""
+    """With f16 and no old sums warpgroups pay, with f32 in both ways they would not."""
     program = gcg.compile(WEIGHTED, target="cuda", arch="sm_90a")
     assert "consumers=2" in str(program.schedule("f"))
