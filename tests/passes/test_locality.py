@@ -163,6 +163,91 @@ def test_sums_share_the_rows_but_not_the_innermost_loop():
     assert fused("%k, %l") == ["%i", "%j", "%l"]
 
 
+TERMS = """func.func @f(%A: memref<64xf32>, %B: memref<64xf32>, %o: memref<64xf32>) {{
+  %zero = arith.constant 0.0 : f32
+  %t = memref.alloc() : memref<64xf32>
+  affine.for %i = 0 to 64 {{
+    %a = affine.load %A[%i] : memref<64xf32>
+    %b = arith.mulf %a, %a : f32
+    affine.store %b, %t[%i] : memref<64xf32>
+  }}
+  affine.for %m = 0 to 64 {{
+    {between}
+  }}
+  %sum = affine.for %k = 0 to 64 iter_args(%s = %zero) -> (f32) {{
+    %a = affine.load %t[%k] : memref<64xf32>
+    %n = arith.{combine} : f32
+    affine.yield %n : f32
+  }}
+  affine.store %sum, %o[0] : memref<64xf32>
+  memref.dealloc %t : memref<64xf32>
+  return
+}}"""
+FREE, ORDERED = "addf %s, %a fastmath<reassoc>", "addf %s, %a"
+APART = "affine.store %zero, %B[%m] : memref<64xf32>"
+CHANGES_TERMS = "affine.store %zero, %t[63 - %m] : memref<64xf32>"
+CHANGES_INPUT = "affine.store %zero, %A[63 - %m] : memref<64xf32>"
+USES_TERMS = """%x = affine.load %t[63 - %m] : memref<64xf32>
+    affine.store %x, %B[%m] : memref<64xf32>"""
+
+
+@pytest.mark.parametrize(
+    ("combine", "between", "loops"),
+    [
+        (FREE, APART, ["%i", "%m"]),
+        (FREE, USES_TERMS, ["%i", "%m"]),
+        (FREE, CHANGES_INPUT, ["%i", "%m"]),
+        (FREE, CHANGES_TERMS, ["%i", "%m", "%sum"]),
+        (ORDERED, APART, ["%i", "%m", "%sum"]),
+        ("maximumf %s, %a", APART, ["%i", "%m"]),
+    ],
+)
+@pytest.mark.parametrize("name", ["improve-locality", "fuse-elementwise"])
+def test_a_reduction_takes_the_loop_of_its_terms(
+    name: str, combine: str, between: str, loops: list[str]
+) -> None:
+    """A sum in order does not, nor where other loops change the terms in between.
+
+    On a GPU they stay apart, too, where another loop reads the terms.
+    """
+    text = TERMS.format(combine=combine, between=between)
+    made = apply(f"{name}{{relaxed=false}}", text)
+    found = [line.split()[0] for line in headers(str(made))]
+    if name == "fuse-elementwise" and between == USES_TERMS:
+        assert len(found) == 3
+        return
+    assert len(found) == len(loops)
+    rng = np.random.default_rng(3)
+    arrays = [rng.standard_normal(64).astype("f4") for _ in range(3)]
+    others = [a.copy() for a in arrays]
+    gcg.compile(text, target="interp").f(*arrays)
+    gcg.compile(made, target="interp").f(*others)
+    for one, other in zip(arrays, others, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_reduction_along_two_loops_takes_both() -> None:
+    text = """func.func @f(%A: memref<8x9xf64>, %B: memref<8x9xf64>) -> f64 {
+  %zero = arith.constant 0.0 : f64
+  affine.for %i = 0 to 8 {
+    affine.for %j = 0 to 9 {
+      %a = affine.load %A[%i, %j] : memref<8x9xf64>
+      affine.store %a, %B[%i, %j] : memref<8x9xf64>
+    }
+  }
+  %sum = affine.for %k = 0 to 8 iter_args(%r = %zero) -> (f64) {
+    %part = affine.for %l = 0 to 9 iter_args(%s = %r) -> (f64) {
+      %a = affine.load %B[%k, %l] : memref<8x9xf64>
+      %n = arith.addf %s, %a fastmath<reassoc> : f64
+      affine.yield %n : f64
+    }
+    affine.yield %part : f64
+  }
+  return %sum : f64
+}"""
+    assert len(headers(str(apply("improve-locality{threads=2}", text)))) == 2
+
+
 def test_later_rows_are_not_ready():
     assert fused("-%k + 63, %l", target="A") == ["%i", "%j", "%k", "%l"]
 

@@ -33,6 +33,44 @@ Program = tuple[str, tuple[Any, ...]]
 REDUCTIONS: list[Program] = [
     (
         """
+        def f(x, y):
+            d = x - y
+            e = np.abs(d)
+            return np.sqrt((d * d).sum()), e.max(), d
+        """,
+        (numbers(67), numbers(67)),
+    ),
+    (
+        """
+        def f(x, y):
+            d = x - y
+            return (d * d).sum(axis=1), (d * d).sum(axis=0), (d * d).mean()
+        """,
+        (numbers(6, 37), numbers(6, 37)),
+    ),
+    (
+        """
+        def f(x, y):
+            p = 1 / (1 + np.exp(-x))
+            loss = y * np.log(p) + (1 - y) * np.log(1 - p)
+            slope = (p - y) * x
+            return -loss.mean(), slope.mean(axis=0)
+        """,
+        (numbers(7, 5), abs(numbers(7, 5))),
+    ),
+    (
+        """
+        def f(x):
+            t = x * 2
+            s = t.sum()
+            t[0] = s
+            u = t + x
+            return u.sum(), t
+        """,
+        (numbers(41),),
+    ),
+    (
+        """
         def f(x):
             t = np.exp(x - np.max(x, axis=-1, keepdims=True))
             return t / np.sum(t, axis=-1, keepdims=True)

@@ -64,7 +64,8 @@ def _order(options: Options, threads: int) -> list[ModulePass]:
     if options.exact:
         return []
     asked = tuple(item for pair in plan for item in pair)
-    return [ImproveLocality(threads=threads, plan=asked), ContractArrays()]
+    improve = ImproveLocality(threads=threads, plan=asked, relaxed=options.reassociate)
+    return [improve, ContractArrays()]
 
 
 def _time_tiles(options: Options, host: Cpu, threads: int) -> list[ModulePass]:

@@ -55,7 +55,12 @@ def _nests(options: Options) -> list[ModulePass]:
     if options.exact:
         return []
     orders = [ExposeParallelism(options.arch)] if options.time_tiles else []
-    fused = [FuseRows(options.arch), FuseElementwise(), FuseScans(), CoalesceRows()]
+    fused = [
+        FuseRows(options.arch),
+        FuseElementwise(options.reassociate),
+        FuseScans(),
+        CoalesceRows(),
+    ]
     return [
         JoinTiles(),
         SinkIntoLoops(),

@@ -10,10 +10,10 @@ loops:
 
     { x -> y : x, y access the same element of t and p(x) != p(y) } = {}
 
-This holds where every access has the same indices, each of them linear in one variable,
-and all of those loops have one; and t is allocated around them and used in no other
-way.  Sums of products that `map-cpu` recognises stay in memory, where it looks for
-them.  After
+This holds where every access has the same indices, each of them constant or linear in
+one variable, and all of those loops have one; and t is allocated around them and used
+in no other way.  Sums of products that `map-cpu` recognises stay in memory, where it
+looks for them.  After
 Lewis, Lin and Snyder ("The implementation and evaluation of fusion and contraction in
 array languages", 1998).
 """
@@ -144,16 +144,29 @@ def _contraction(
     ty = buffer.type
     if not isinstance(ty, MemRefType) or not ty.shape or ty.layout or ty.memory_space:
         return None
-    loops = {path[depth : depth + len(ty.shape)] for path in accesses}
     places = {access(path[-1], ()).indices for path in accesses}
-    if len(loops) != 1 or len(places) != 1:
+    if len(places) != 1:
         return None
-    (chain,), (indices,) = loops, places
-    if any(op.name != FOR for op in chain):
+    indices = [index for index in places.pop() if index.constant is None]
+    loops = {path[depth : depth + len(indices)] for path in accesses}
+    if len(loops) != 1:
+        return None
+    chain = loops.pop()
+    if not chain or any(op.name != FOR for op in chain):
         return None
     variables = {op.body.arguments[0] for op in chain}
     fits = len(variables) == len(indices) and variables == set(map(_moving, indices))
     return _Contraction(buffer, chain) if fits else None
+
+
+def is_contractible(buffer: Value, nest: Operation) -> bool:
+    """Whether iterations of a nest, which alone uses a buffer, use one cell each."""
+    paths = [
+        path
+        for path in _paths(nest, (nest,))
+        if path[-1].name in affine.ACCESSES and access(path[-1], ()).memref is buffer
+    ]
+    return _contraction(buffer, 0, paths) is not None
 
 
 def _moving(index: Index) -> Value | None:

@@ -15,15 +15,17 @@ parallel, and leaves buffers that only one iteration then uses to `contract-arra
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
-from itertools import combinations, pairwise
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import field, replace
+from itertools import chain, combinations, pairwise
 from math import inf, prod
 from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.operation import (
     Operation,
     Value,
@@ -37,6 +39,7 @@ from gpucodegen.passes.analysis.lifting.accesses import is_memref
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
+from gpucodegen.passes.loops.array_contraction import is_contractible
 from gpucodegen.passes.loops.requested_schedules import APART, TOGETHER
 from gpucodegen.passes.nests import loop_names
 from gpucodegen.passes.nests.loop_names import (
@@ -54,6 +57,7 @@ from gpucodegen.passes.nests.loop_ranges import (
     sunk,
 )
 from gpucodegen.passes.nests.loop_rewriting import in_block_of
+from gpucodegen.passes.vectorize.accumulations import Order
 from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.locality import shares_data
 from gpucodegen.tiling.proof.legality import Refusal, check_fusion
@@ -381,9 +385,15 @@ STREAMS = 8
 REFERENCES = 32
 """Most accesses of a fused nest: the analysis compares all pairs of them."""
 
+BETWEEN = 2
+"""Most other loops between two that are fused, of which one uses what one stores."""
+STORES = frozenset({"affine.store", "affine.vector_store", "memref.store"})
+
 Predicate = Callable[[Operation, NestAnalysis], bool]
 
 
+Ends = tuple[Operation, Operation]
+"""Two nests of a block, in their order."""
 Span = tuple[int, int]
 """The numbers of the first and the last nest that a loop was made of."""
 
@@ -394,7 +404,9 @@ class LocalityFuser:
 
     ``wishes``: the requested fusions of a nest with the next one, by its number
     (`requested_schedules`).  ``least``: iterations of the loops that fused nests share,
-    where these do not share all.
+    where these do not share all.  ``order``: reductions that may be reordered take the
+    loops that compute their terms; None: none does.  ``accepts`` tells whether two
+    nests may become one.  ``context``: operations before.
     """
 
     surroundings: Surroundings
@@ -402,6 +414,9 @@ class LocalityFuser:
     left_alone: Predicate
     wishes: Mapping[int, int] = field(default_factory=dict[int, int])
     least: int = 1
+    order: Order | None = None
+    accepts: Callable[[Ends, Operation, NestAnalysis], bool] = lambda *_: True
+    context: Sequence[Operation] = ()
 
     def all_fused(self, operations: Sequence[Operation]) -> list[Operation]:
         """The block with every loop fused with its successors while it pays."""
@@ -420,7 +435,7 @@ class LocalityFuser:
         tried: set[tuple[Operation, Operation]] = set()
         while True:
             loops = [at for at, op in enumerate(current) if op.name == FOR]
-            for first, second in pairwise(loops):
+            for first, second in _near(loops):
                 pair = current[first], current[second]
                 if pair in tried:
                     continue
@@ -431,8 +446,9 @@ class LocalityFuser:
                     refusals[number] = made, pair[1]
                     continue
                 if all(op in known for op in pair):
-                    span = known[pair[0]][0], known[pair[1]][1]
-                    known[_added(current, made)] = span
+                    start, (last, end) = known[pair[0]], known[pair[1]]
+                    is_next = start[1] + 1 == last
+                    known[_added(current, made)] = start[0] if is_next else last, end
                 current = made
                 break
             else:
@@ -483,7 +499,8 @@ class LocalityFuser:
     ) -> list[Operation] | Refusal:
         if wish == APART:
             return Refusal("they are asked to stay apart")
-        before, between = operations[:first], tuple(operations[first + 1 : second])
+        before = [*self.context, *operations[:first]]
+        between = tuple(operations[first + 1 : second])
         outer = NestPair((operations[first],), (operations[second],), between)
         refusal = structural_refusal(outer)
         if refusal is not None:
@@ -492,7 +509,9 @@ class LocalityFuser:
         ends = run[0], run[-1]
         if _accesses(ends) > REFERENCES:
             return Refusal(f"they have more than {REFERENCES} accesses")
-        if wish != TOGETHER and self._memory(ends[0]).isdisjoint(self._memory(ends[1])):
+        is_next = not any(op.name == FOR for op in between)
+        shared = self._memory(ends[0], () if is_next else STORES)
+        if wish != TOGETHER and shared.isdisjoint(self._memory(ends[1])):
             return Refusal("they share no data")
         analysis = analyse(run, before, self.surroundings)
         if not (wish == TOGETHER or self._pays(analysis, ends)):
@@ -505,7 +524,7 @@ class LocalityFuser:
             if depth and self._iterations(ends[0], depth) < self.least:
                 refusal = Refusal("they share too few iterations")
                 continue
-            fuser = Fuser((), None, self.surroundings, depth, known=known)
+            fuser = Fuser(self.context, None, self.surroundings, depth, known=known)
             made = fuser.fused(operations, first, second)
             if isinstance(made, Refusal):
                 refusal = made
@@ -513,12 +532,25 @@ class LocalityFuser:
             nest = _added(operations, made)
             stays = self._stays_parallel(analysis, ends, nest, before, depth)
             if wish == TOGETHER or stays:
-                return made
+                inner = replace(self, context=before, wishes={})
+                whole = with_blocks(nest, inner.all_fused) if depth else nest
+                if self.accepts(ends, whole, analysis):
+                    return [whole if op is nest else op for op in made]
+                refusal = Refusal("they stay apart")
         return refusal
 
-    def _memory(self, nest: Operation) -> frozenset[object]:
-        """The buffers whose cells a nest may access, and the groups of these."""
-        used = {v for op in nest.walk() for v in op.used if is_memref(v)}
+    def _memory(self, nest: Operation, only: Collection[str] = ()) -> frozenset[object]:
+        """The buffers whose cells a nest may access, and the groups of these.
+
+        ``only``: operations that count, if not all do.
+        """
+        used = {
+            v
+            for op in nest.walk()
+            if not only or op.name in only
+            for v in op.used
+            if is_memref(v)
+        }
         return frozenset[object]().union(*map(self.surroundings.aliases.memory, used))
 
     def _pays(self, analysis: NestAnalysis, ends: tuple[Operation, Operation]) -> bool:
@@ -526,7 +558,7 @@ class LocalityFuser:
         arrays = {r.access.array for r in analysis.model.references}
         alike = analysis.is_parallel(ends[0]) == analysis.is_parallel(ends[1])
         return (
-            (alike or self.threads == 1)
+            (alike or self.threads == 1 or self._has_terms(analysis, ends))
             and len(arrays) <= STREAMS
             and len(analysis.model.references) <= REFERENCES
             and shares_data(analysis.model, first, second)
@@ -535,16 +567,37 @@ class LocalityFuser:
     def _depths(
         self, analysis: NestAnalysis, ends: tuple[Operation, Operation]
     ) -> list[int]:
-        """All loops where all are parallel; else all but the innermost ones."""
+        """All loops where all are parallel; else all but the innermost ones.
+
+        A reduction takes all loops that compute its terms.
+        """
         chains = [chain_of(sunk(op)) for op in ends]
         most = min(map(_around, chains))
         bodies = [chain_of(op) for op in ends]
         parallel = all(analysis.is_parallel(op) for chain in bodies for op in chain)
+        if parallel and len(chains[0]) == len(chains[1]):
+            return [0]
+        whole = 1 if ends[1].results else len(bodies[1])
+        takes_terms = self._has_terms(analysis, ends)
+        return [*([whole] if takes_terms else []), *range(most, 0, -1)]
+
+    def _has_terms(
+        self, analysis: NestAnalysis, ends: tuple[Operation, Operation]
+    ) -> bool:
+        """Whether a parallel nest comes before a reduction that may be reordered."""
+        terms, sums = map(chain_of, ends)
         return (
-            [0]
-            if parallel and len(chains[0]) == len(chains[1])
-            else [*range(most, 0, -1)]
+            len(terms) == len(sums)
+            and all(map(analysis.is_parallel, terms))
+            and all(
+                analysis.is_parallel(op) or self._is_free(analysis, op) for op in sums
+            )
         )
+
+    def _is_free(self, analysis: NestAnalysis, loop: Operation) -> bool:
+        """Whether a loop is a reduction that may be reordered."""
+        verdict = analysis.verdict(loop)
+        return bool(verdict and self.order and self.order.is_free(verdict))
 
     def _iterations(self, nest: Operation, depth: int) -> float:
         """Iterations of the outer loops of a nest, infinite where they are open."""
@@ -563,8 +616,21 @@ class LocalityFuser:
         again = analyse([nest], before, self.surroundings)
         if depth == 0:
             return all(again.is_parallel(op) for op in chain_of(nest))
+        if self._has_terms(analysis, ends):
+            chain, sums = chain_of(nest, depth), chain_of(ends[1], depth)
+            return all(
+                again.is_parallel(new)
+                or (self._is_free(again, new) and not analysis.is_parallel(old))
+                for new, old in zip(chain, sums, strict=True)
+            )
         needed = self.threads > 1 and analysis.is_parallel(ends[0])
         return again.is_parallel(nest) or not needed
+
+
+def _near(loops: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Pairs of loops with at most `BETWEEN` others in between, neighbours first."""
+    for gap in range(1, BETWEEN + 2):
+        yield from zip(loops, loops[gap:], strict=False)
 
 
 def _accesses(operations: Sequence[Operation]) -> int:
@@ -589,6 +655,9 @@ def _added(before: Sequence[Operation], after: Sequence[Operation]) -> Operation
 class FuseElementwise(ModulePass):
     """Fuse neighbours that sweep over one array and have parallel loops only.
 
+    A reduction whose terms may be reordered takes the parallel loops that compute them,
+    if nothing else reads these.  ``relaxed`` permits that for all sums of floats.
+
     >>> import gpucodegen as gcg
     >>> module = gcg.parse('''func.func @f(%A: memref<8xf32>, %B: memref<8xf32>) {
     ...   affine.for %i = 0 to 8 {
@@ -608,13 +677,55 @@ class FuseElementwise(ModulePass):
 
     name: ClassVar[str] = "fuse-elementwise"
     looks_for: ClassVar[frozenset[str]] = frozenset({"affine.for"})
+    relaxed: bool = False
 
     def apply(self, module: Module) -> Module:
-        surroundings = Surroundings.of(module)
-        fuser = LocalityFuser(surroundings, 1, _is_sequential)
-        return in_functions(module, lambda op: [with_blocks(op, fuser.all_fused)])
+        surroundings, order = Surroundings.of(module), Order(self.relaxed)
+
+        def is_ordered(op: Operation, analysis: NestAnalysis) -> bool:
+            verdicts = (analysis.verdict(o) for o in _loops(op))
+            return not (
+                _is_parallel(op, analysis)
+                or all(v is not None and order.is_free(v) for v in verdicts)
+            )
+
+        def function(op: Operation) -> list[Operation]:
+            used = _used([op])
+            made = {o.result for o in op.walk() if o.name in ALLOCATIONS}
+
+            def accepts(ends: Ends, nest: Operation, analysis: NestAnalysis) -> bool:
+                if all(_is_parallel(end, analysis) for end in ends):
+                    return True
+                here = _used(ends)
+                return _is_parallel(ends[0], analysis) and all(
+                    v in made and here[v] == used[v] and is_contractible(v, nest)
+                    for v in _stored(ends[0])
+                )
+
+            fuser = LocalityFuser(
+                surroundings, 1, is_ordered, order=order, accepts=accepts
+            )
+            return [with_blocks(op, fuser.all_fused)]
+
+        return in_functions(module, function)
 
 
-def _is_sequential(op: Operation, analysis: NestAnalysis) -> bool:
-    """Whether the nest has a sequential loop."""
-    return not all(analysis.is_parallel(o) for o in op.walk() if o.name == FOR)
+def _loops(op: Operation) -> Iterator[Operation]:
+    return (o for o in op.walk() if o.name == FOR)
+
+
+def _is_parallel(op: Operation, analysis: NestAnalysis) -> bool:
+    return all(map(analysis.is_parallel, _loops(op)))
+
+
+def _used(operations: Iterable[Operation]) -> Counter[Value]:
+    """How often operations use each value, but to free it."""
+    walks = chain.from_iterable(op.walk() for op in operations)
+    return Counter(
+        v for op in walks if op.name != "memref.dealloc" for v in op.operands
+    )
+
+
+def _stored(op: Operation) -> set[Value]:
+    """The buffers that a nest stores to."""
+    return {o.operands[1] for o in op.walk() if o.name in STORES}

@@ -12,7 +12,8 @@ After McKinley, Carr and Tseng ("Improving data locality with loop transformatio
    ordered for themselves.
 2. Adjacent nests that sweep over one array are fused as far as parallel loops stay
    parallel.  Innermost loops are fused only if they are parallel, since they are
-   vectorized, which a sum next to them would prevent.
+   vectorized, which a sum next to them would prevent; or if a reduction whose terms may
+   be reordered, and which is vectorized, too, uses what parallel loops compute.
 
 The summation order of each element is kept.  Nests that become register tiles are not
 changed.
@@ -52,6 +53,7 @@ from gpucodegen.passes.nests import loop_names
 from gpucodegen.passes.nests.distribution import distribute
 from gpucodegen.passes.nests.loop_names import FOR
 from gpucodegen.passes.nests.loop_ranges import chain_of, sunk
+from gpucodegen.passes.vectorize.accumulations import Order as SumOrder
 from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.locality import (
     LINE_ELEMENTS,
@@ -190,6 +192,7 @@ class Block:
     known: dict[Operation, NestAnalysis] = field(
         default_factory=dict[Operation, NestAnalysis]
     )
+    sums: SumOrder = field(default_factory=SumOrder)
 
     def analysed(self, op: Operation, before: Sequence[Operation]) -> NestAnalysis:
         if op not in self.known:
@@ -209,7 +212,7 @@ class Block:
             spans |= {part: (number, number) for part in made if part.name == FOR}
             current += made
         given = self.surroundings, self.threads, self.left_alone
-        fuser = LocalityFuser(*given, self.asked.fusions)
+        fuser = LocalityFuser(*given, self.asked.fusions, order=self.sums)
         fused, joined = fuser.spanned(current, spans)
         if self.keeps:
             wishes = dict.fromkeys(fuser.joinable(fused, joined), TOGETHER)
@@ -362,7 +365,7 @@ class ImproveLocality(ModulePass):
 
     ``contractions``: leave products that `map-cpu` recognises to it.  ``plan``:
     requested orders and fusions (`requested_schedules`), as names and numbers in turn,
-    ``plan=[order0,21,fusion0,1]``.
+    ``plan=[order0,21,fusion0,1]``.  ``relaxed``: sums may run in another order.
 
     >>> import gpucodegen as gcg
     >>> module = gcg.parse('''func.func @f(%A: memref<64x64xf32>, %v: f32) {
@@ -391,6 +394,7 @@ class ImproveLocality(ModulePass):
     threads: int = 1
     contractions: bool = True
     plan: tuple[int | str, ...] = ()
+    relaxed: bool = False
 
     def concerns(self, module: Module, found: Collection[str]) -> bool:
         """A plan that no loop can have is an error, even without loops."""
@@ -419,7 +423,8 @@ class ImproveLocality(ModulePass):
         def function(op: Operation) -> list[Operation]:
             shared = shared_buffers(op, surroundings)
             given = self.threads, self.is_left_alone, surroundings, shared
-            block = Block(*given, asked, numbers, keeps, found)
+            sums = SumOrder(self.relaxed)
+            block = Block(*given, asked, numbers, keeps, found, sums=sums)
             return [with_blocks(op, block.improved)]
 
         made = in_functions(module, function)
