@@ -13,6 +13,7 @@ from gpucodegen.passes.loops.coalesce import Coalesce
 from gpucodegen.passes.loops.histogram_privatization import PrivatizeReductions
 from gpucodegen.passes.loops.improve_locality import ImproveLocality
 from gpucodegen.passes.loops.join_tiles import JoinTiles
+from gpucodegen.passes.loops.parallel_totals import ParallelizeReductions
 from gpucodegen.passes.loops.rectangular_tiling import Tile
 from gpucodegen.passes.loops.requested_schedules import is_asked, is_of_time_tiles
 from gpucodegen.passes.loops.scalar_replacement import CarryStores
@@ -38,6 +39,7 @@ def mapped(options: Options) -> list[ModulePass]:
         *_time_tiles(options, host, threads),
         CarryStores(),
         PrivatizeReductions(threads, options.reassociate, options.exact),
+        ParallelizeReductions(threads, options.reassociate, options.exact),
         _register_tiles(options, host, threads),
         Coalesce(),
         OutlineCpu(),

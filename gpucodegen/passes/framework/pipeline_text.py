@@ -89,6 +89,7 @@ PASSES: dict[str, str] = {
     "outline-cpu": "outlining.cpu_outliner:OutlineCpu",
     "outside-calls": "prepare.outside_calls:OutsideCalls",
     "overlap-transfers": "gpu.overlap_transfers:OverlapTransfers",
+    "parallelize-reductions": "loops.parallel_totals:ParallelizeReductions",
     "peel": "loops.iteration_ranges:Peel",
     "place-allocations": "analysis.place_allocations:PlaceAllocations",
     "privatize": "loops.array_privatization:Privatize",
