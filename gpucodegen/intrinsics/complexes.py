@@ -197,11 +197,23 @@ def _log1p(z: Pair) -> Pair:
 
 
 def _sqrt(z: Pair) -> Pair:
-    """One part is the root of half of ``|z| + |x|``, the other follows from y."""
+    """One part is the root of half of ``|z| + |x|``, the other follows from y.
+
+    Numbers whose size may overflow are divided by 16 before. An infinite y makes both
+    parts infinite, as in C.
+    """
     x, y = z
-    large = (_size(z) * 0.5 + abs(x) * 0.5).root()
-    small = abs(y) * 0.5 / large
+    is_huge = (abs(x) + abs(y)).compared(">", 2.0**100)
+    u, v = (part * part.of(2.0**-4).if_(is_huge, part.of(1.0)) for part in z)
+    large = (_size((u, v)) * 0.5 + abs(u) * 0.5).root()
+    small = abs(v) * 0.5 / large
     small = small.of(0.0).if_(large.compared("==", 0.0), small)
+    large, small = (
+        part * part.of(4.0).if_(is_huge, part.of(1.0)) for part in (large, small)
+    )
+    infinity = x.of(math.inf)
+    is_infinite = abs(y).compared("==", math.inf)
+    large, small = (infinity.if_(is_infinite, part) for part in (large, small))
     is_right = x.compared(">=", 0.0)
     real, imaginary = large.if_(is_right, small), small.if_(is_right, large)
     return real, imaginary.with_sign_of(y)

@@ -132,6 +132,35 @@ def test_ends_of_the_range(target: str):
     np.testing.assert_allclose(rows["sqrt"][6:], np.sqrt(x[6:]), 1e-6)
 
 
+ROOTS = """
+func.func @roots(%x: memref<?xcomplex<{0}>>, %y: memref<?xcomplex<{0}>>) {{
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xcomplex<{0}>>
+  affine.for %i = 0 to %n {{
+    %z = affine.load %x[%i] : memref<?xcomplex<{0}>>
+    %r = complex.sqrt %z : complex<{0}>
+    affine.store %r, %y[%i] : memref<?xcomplex<{0}>>
+  }}
+  return
+}}"""
+
+
+@TARGETS
+@PARTS
+def test_square_roots_of_infinities_and_of_the_largest_numbers(
+    part: str, dtype: str, target: str
+):
+    largest = float(np.finfo(dtype).max)
+    parts = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, largest, -largest]
+    x = np.array([complex(a, b) for a in parts for b in parts], dtype)
+    y = np.zeros_like(x)
+    gcg.compile(ROOTS.format(part), target=target).roots(x, y)
+    with np.errstate(all="ignore"):
+        want = np.sqrt(x)
+    np.testing.assert_allclose(y.real, want.real, 1e-5)
+    np.testing.assert_allclose(y.imag, want.imag, 1e-5)
+
+
 PROGRAM = """
 func.func @scalars(%a: complex<f32>, %x: f32) -> (complex<f32>, f32) {
   %k = complex.constant [1.5 : f32, -2.0 : f32] : complex<f32>
