@@ -196,27 +196,49 @@ def _log1p(z: Pair) -> Pair:
     return near.if_(is_near, real), angle
 
 
+def _scale(z: Pair) -> Real:
+    """A factor before which sizes do not overflow: 1/16 of huge numbers, else 1."""
+    is_huge = (abs(z[0]) + abs(z[1])).compared(">", 2.0**100)
+    return z[0].of(2.0**-4).if_(is_huge, z[0].of(1.0))
+
+
 def _sqrt(z: Pair) -> Pair:
-    """One part is the root of half of ``|z| + |x|``, the other follows from y."""
+    """One part is the root of half of ``|z| + |x|``, the other follows from y.
+
+    Numbers whose size may overflow are divided by 16 before. An infinite y makes both
+    parts infinite, as in C.
+    """
     x, y = z
-    large = (_size(z) * 0.5 + abs(x) * 0.5).root()
-    small = abs(y) * 0.5 / large
+    scale = _scale(z)
+    u, v = x * scale, y * scale
+    large = (_size((u, v)) * 0.5 + abs(u) * 0.5).root()
+    small = abs(v) * 0.5 / large
     small = small.of(0.0).if_(large.compared("==", 0.0), small)
+    back = scale.root()
+    large, small = large / back, small / back
+    infinity = x.of(math.inf)
+    is_infinite = abs(y).compared("==", math.inf)
+    large, small = (infinity.if_(is_infinite, part) for part in (large, small))
     is_right = x.compared(">=", 0.0)
     real, imaginary = large.if_(is_right, small), small.if_(is_right, large)
     return real, imaginary.with_sign_of(y)
 
 
 def _sin(z: Pair) -> Pair:
+    """``sin x cosh y + i cos x sinh y``; zero times an infinite factor is zero."""
     x, y = z
-    real = x.function("sin") * y.function("cosh")
-    return real, x.function("cos") * y.function("sinh")
+    real = x.if_(x.compared("==", 0.0), x.function("sin") * y.function("cosh"))
+    imaginary = y.if_(y.compared("==", 0.0), x.function("cos") * y.function("sinh"))
+    return real, imaginary
 
 
 def _cos(z: Pair) -> Pair:
+    """``cos x cosh y - i sin x sinh y``, with zeros as in `_sin`."""
     x, y = z
     real = x.function("cos") * y.function("cosh")
-    return real, -(x.function("sin") * y.function("sinh"))
+    zero = x * y.of(1.0).with_sign_of(y)
+    product = zero.if_(x.compared("==", 0.0), x.function("sin") * y.function("sinh"))
+    return real, -product
 
 
 FLAT = 40.0
@@ -233,11 +255,21 @@ def _tan(z: Pair) -> Pair:
 
 
 def _sign(z: Pair) -> Pair:
-    """``z / |z|``, zero for zero."""
+    """``z / |z|``, zero for zero; a single infinite part counts alone.
+
+    Numbers whose size may overflow are divided by 16 before.
+    """
     x, y = z
-    size = _size(z)
+    builder, scale = x.low.builder, _scale(z)
+    infinite = [abs(part).compared("==", math.inf) for part in z]
+    is_infinite = builder.xor(*infinite)
+    found: list[Real] = []
+    for part, is_large in zip(z, infinite, strict=True):
+        unit = part.of(1.0).if_(is_large, part.of(0.0)).with_sign_of(part)
+        found.append(unit.if_(is_infinite, part * scale))
+    size = _size((found[0], found[1]))
     is_zero = size.compared("==", 0.0)
-    return x.if_(is_zero, x / size), y.if_(is_zero, y / size)
+    return x.if_(is_zero, found[0] / size), y.if_(is_zero, found[1] / size)
 
 
 def _power(a: Pair, b: Pair) -> Pair:

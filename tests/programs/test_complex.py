@@ -132,6 +132,55 @@ def test_ends_of_the_range(target: str):
     np.testing.assert_allclose(rows["sqrt"][6:], np.sqrt(x[6:]), 1e-6)
 
 
+EXTREME = """
+func.func @f(%x: memref<?xcomplex<{0}>>, %y: memref<?xcomplex<{0}>>) {{
+  %c0 = arith.constant 0 : index
+  %n = memref.dim %x, %c0 : memref<?xcomplex<{0}>>
+  affine.for %i = 0 to %n {{
+    %z = affine.load %x[%i] : memref<?xcomplex<{0}>>
+    %r = complex.{1} %z : complex<{0}>
+    affine.store %r, %y[%i] : memref<?xcomplex<{0}>>
+  }}
+  return
+}}"""
+
+
+def results(name: str, part: str, target: str, x: Array) -> tuple[Array, Array]:
+    y = np.zeros_like(x)
+    gcg.compile(EXTREME.format(part, name), target=target).f(x, y)
+    with np.errstate(all="ignore"):
+        return y, UNARY[name](x)
+
+
+@TARGETS
+@PARTS
+def test_square_roots_of_infinities_and_of_the_largest_numbers(
+    part: str, dtype: str, target: str
+):
+    largest = float(np.finfo(dtype).max)
+    parts = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, largest, -largest]
+    x = np.array([complex(a, b) for a in parts for b in parts], dtype)
+    y, want = results("sqrt", part, target, x)
+    np.testing.assert_allclose(y.real, want.real, 1e-5)
+    np.testing.assert_allclose(y.imag, want.imag, 1e-5)
+
+
+@TARGETS
+@pytest.mark.parametrize("name", ["sin", "cos", "sign"])
+def test_a_zero_part_stays_zero_beside_an_infinite_one(name: str, target: str):
+    parts = [0.0, -0.0, 1.0, 800.0, -800.0, np.inf, -np.inf]
+    pairs = [(a, b) for a in parts for b in parts if 0 in (a, b) and np.inf != abs(a)]
+    y, want = results(name, "f64", target, np.array([complex(*p) for p in pairs]))
+    np.testing.assert_allclose(y.real, want.real, 1e-12)
+    np.testing.assert_allclose(y.imag, want.imag, 1e-12)
+
+
+@pytest.mark.parametrize("target", ["cpu", "sim"])
+def test_the_sign_of_the_largest_numbers(target: str):
+    y, _ = results("sign", "f32", target, np.array([3e38 + 3e38j, -3e38j], "c8"))
+    np.testing.assert_allclose(y, [0.5**0.5 * (1 + 1j), -1j], 1e-6)
+
+
 PROGRAM = """
 func.func @scalars(%a: complex<f32>, %x: f32) -> (complex<f32>, f32) {
   %k = complex.constant [1.5 : f32, -2.0 : f32] : complex<f32>

@@ -58,6 +58,32 @@ def computed(text: str, *arrays: np.ndarray) -> np.ndarray:
     return last
 
 
+PARTS = """
+func.func @f(%A: memref<32x32xf16>, %B: memref<32x32xf16>, %C: memref<?x?xf32>,
+             %m: index, %n: index, %k: index) {
+  %a = memref.subview %A[8, 8] [%m, %k] [1, 1]
+    : memref<32x32xf16> to memref<?x?xf16, strided<[32, 1], offset: 264>>
+  %b = memref.subview %B[8, 8] [%k, %n] [1, 1]
+    : memref<32x32xf16> to memref<?x?xf16, strided<[32, 1], offset: 264>>
+  linalg.matmul
+    ins(%a, %b : memref<?x?xf16, strided<[32, 1], offset: 264>>,
+                 memref<?x?xf16, strided<[32, 1], offset: 264>>)
+    outs(%C : memref<?x?xf32>)
+  return
+}"""
+
+
+@pytest.mark.parametrize("terms", [11, 16])
+def test_accesses_of_several_elements_divide_dynamic_extents(terms: int) -> None:
+    """Rows begin at multiples of 16 bytes, and end at any element."""
+    rng = np.random.default_rng(terms)
+    a, b = (rng.integers(-8, 9, (32, 32)).astype("f2") for _ in "ab")
+    c = np.zeros((7, 5), "f4")
+    gcg.compile(PARTS, target="sim").f(a, b, c, 7, 5, terms)
+    want = a[8:15, 8 : 8 + terms].astype("f4") @ b[8 : 8 + terms, 8:13].astype("f4")
+    assert (c == want).all()
+
+
 KINDS = {"f32": "f4", "f64": "f8", "i32": "i4"}
 SHAPES = [(64, 64, 32), (33, 47, 19), (40, 36, 20), (130, 7, 5), (1, 65, 3)]
 

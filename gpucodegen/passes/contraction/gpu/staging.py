@@ -15,6 +15,7 @@ from typing import Protocol
 
 from gpucodegen.dialects.nvgpu import copies
 from gpucodegen.dialects.nvgpu.copies import ASYNCHRONOUS
+from gpucodegen.ir.affine import divisor_of
 from gpucodegen.ir.operation import Value
 from gpucodegen.ir.types import (
     MemRefType,
@@ -152,7 +153,12 @@ def contiguity(
     reduction: Sequence[Axis],
     definitions: Definitions,
 ) -> tuple[bool, int]:
-    """Whether an operand is contiguous along the terms, and elements per access."""
+    """Whether an operand is contiguous along the terms, and elements per access.
+
+    Elements per access divide the extent of their axis, since the first K tile is
+    padded in front and positions are clamped to whole accesses. A dynamic extent allows
+    the known divisors of its expression.
+    """
     b = Builder()
     b.load(operand.memref, operand.indices)
     (access,) = b.operations
@@ -162,7 +168,9 @@ def contiguity(
         inner = group[-1]
         if operand.coefficient(len(operand.indices) - 1, inner) == 1:
             width = vector_width(access, inner.iv, definitions)
-            widest = gcd(width, inner.extent) if is_simple else 1
+            size = inner.size
+            divisor = divisor_of(size.expr, [1] * len(size.values))
+            widest = gcd(width, divisor) if is_simple else 1
             found.append((widest, along_depth))
     width, along_depth = max(found, key=lambda one: one[0], default=(1, False))
     return along_depth, width
