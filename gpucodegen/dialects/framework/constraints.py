@@ -52,9 +52,7 @@ def types_differ(
 
 
 def check_no_arguments(o: Operation) -> None:
-    blocks = [block for region in o.regions for block in region.blocks]
-    arguments = any(block.arguments for block in blocks)
-    require(not arguments, o, "its body takes arguments", "Remove them")
+    require(not o.block_arguments, o, "its body takes arguments", "Remove them")
 
 
 def agree(a: int | None, b: int | None) -> bool:

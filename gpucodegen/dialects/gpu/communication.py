@@ -51,7 +51,7 @@ def _check_kind(o: Operation, ty: Type) -> None:
 def check_all_reduce(o: Operation) -> None:
     """The name of an operation, or a body that combines two values."""
     value = o.operands[0]
-    block = next((b for region in o.regions for b in region.blocks), Block())
+    block = next(iter(o.blocks), Block())
     operations = block.operations
     require(
         bool(operations) != ("op" in o.attributes),

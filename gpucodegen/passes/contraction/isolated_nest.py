@@ -58,13 +58,7 @@ def isolated(nest: Operation) -> IsolatedNest:
     >>> print(found.nest.body.operations[0].attributes["map"])
     affine_map<(d0, d1, d2) -> (d0, d1, d2 + d1)>
     """
-    inside = {
-        argument
-        for op in nest.walk()
-        for region in op.regions
-        for block in region.blocks
-        for argument in block.arguments
-    }
+    inside = {argument for op in nest.walk() for argument in op.block_arguments}
     own = inside | {value for op in nest.walk() for value in op.results}
     rewriting = _Alone(own, dict(_starts(nest, own)))
     (found,) = rewrite_bottom_up(nest, rewriting.rewritten)

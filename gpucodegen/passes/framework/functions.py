@@ -155,6 +155,4 @@ def all_used(operations: Sequence[Operation]) -> list[Operation]:
 
 def _is_empty_loop(op: Operation) -> bool:
     """A loop or condition whose bodies hold only their terminators."""
-    return op.name in LOOPS and all(
-        len(block.operations) <= 1 for region in op.regions for block in region.blocks
-    )
+    return op.name in LOOPS and all(len(block.operations) <= 1 for block in op.blocks)

@@ -159,9 +159,7 @@ def _outermost(
             continue
         if verdict is not None and op.name == "affine.for":
             yield op, verdict
-        for region in op.regions:
-            for block in region.blocks:
-                yield from _outermost(block.operations, verdicts)
+        yield from _outermost(op.nested, verdicts)
 
 
 def _private(

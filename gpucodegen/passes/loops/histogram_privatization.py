@@ -137,8 +137,7 @@ def scatters(op: Operation, order: Order) -> list[Scatter]:
     found = (
         scatter_of(load, store, known)
         for inner in op.walk()
-        for region in inner.regions
-        for block in region.blocks
+        for block in inner.blocks
         for load, store in _by_data(block.operations)
     )
     return [one for one in found if one is not None and order.frees(one)]

@@ -365,10 +365,7 @@ def _cells(loop: Operation, aliases: Aliases) -> list[_Cell]:
         return []
     accesses = [o for o in inner if o.name in affine.ACCESSES]
     made = set(loop.body.arguments)
-    made.update(v for o in inner for v in o.results)
-    made.update(
-        v for o in inner for r in o.regions for k in r.blocks for v in k.arguments
-    )
+    made.update(v for o in inner for v in o.defined)
     here = {id(o): at for at, o in enumerate(loop.body.operations)}
     found: list[_Cell] = []
     for store in loop.body.operations:

@@ -23,6 +23,7 @@ from gpucodegen.passes.checks.races import runs_in_parallel
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, from_map
+from gpucodegen.passes.framework.nests import loop_depth
 from gpucodegen.passes.framework.plan_options import not_on_offer, restricted_plans
 from gpucodegen.passes.loops.requested_schedules import TimeLoops
 from gpucodegen.passes.loops.restructure import (
@@ -129,7 +130,7 @@ class Wavefront(ModulePass):
             plans.append(chosen)
             return schedule
 
-        if _depth(op) > DEEPEST:
+        if loop_depth(op) > DEEPEST:
             return [op]
         made = reordered(op, context, surroundings, plan)
         refusal = made if isinstance(made, Refusal) else None
@@ -158,12 +159,6 @@ class Wavefront(ModulePass):
 
 DEEPEST = 5
 """Deepest nest that is considered by default: time and four dimensions."""
-
-
-def _depth(op: Operation) -> int:
-    bodies = (block for region in op.regions for block in region.blocks)
-    inner = (_depth(nested) for body in bodies for nested in body.operations)
-    return max(inner, default=0) + (op.name == "affine.for")
 
 
 def _is_parallel(source: Movable) -> bool:

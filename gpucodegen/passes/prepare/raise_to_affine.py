@@ -128,9 +128,8 @@ class _Raiser:
     """Whether each operation stands behind all earlier ones outside of regions."""
 
     def function(self, op: Operation) -> Operation:
-        for region in op.regions:
-            for block in region.blocks:
-                self._admit(block.arguments)
+        for block in op.blocks:
+            self._admit(block.arguments)
         regions = (region for inner in op.walk() for region in inner.regions)
         self.is_straight = all(len(region.blocks) < 2 for region in regions)
         return op.with_blocks(self._block)

@@ -204,9 +204,7 @@ def surely_runs(loop: Operation) -> bool:
 def _made_in(loop: Operation) -> Iterator[Value]:
     """Values defined in a loop, its variable included."""
     for op in loop.walk():
-        yield from op.results
-        for block in (block for region in op.regions for block in region.blocks):
-            yield from block.arguments
+        yield from op.defined
 
 
 def _outer_values(result: Operand, outside: Mapping[Value, Index]) -> Iterator[Value]:
@@ -372,7 +370,7 @@ def _nests(
             yield _Seen(op, around, *found)
             continue
         outer = (*around, op) if is_loop else ()
-        for block in (block for region in op.regions for block in region.blocks):
+        for block in op.blocks:
             yield from _nests(block.operations, outer)
 
 
