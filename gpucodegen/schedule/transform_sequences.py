@@ -702,7 +702,7 @@ def _reduced(
 
 def _split_reduction(q: _Sequence, op: Operation) -> list[Handle]:
     """``split_reduction``: parts of a dimension; fill and merge have no handles."""
-    parts = _number(op, "split_factor", 0)
+    parts = op.integer("split_factor", 0)
     if parts < 1:
         raise _refused(op, "State the split_factor")
     for nest in q.nests(op):
@@ -852,20 +852,15 @@ def _vectorize(q: _Sequence, op: Operation) -> list[Handle]:
     return [q.of(op)] * len(op.results)
 
 
-def _number(op: Operation, name: str, default: int) -> int:
-    given = op.attributes.get(name)
-    return given.value if isinstance(given, IntegerAttr) else default
-
-
 def _unroll(q: _Sequence, op: Operation) -> list[Handle]:
     for loop in q.loops(op):
-        q.add(loop.function, s.unroll(loop.name, factor=_number(op, "factor", 2)))
+        q.add(loop.function, s.unroll(loop.name, factor=op.integer("factor", 2)))
     return []
 
 
 def _unroll_and_jam(q: _Sequence, op: Operation) -> list[Handle]:
     for loop in q.loops(op):
-        factor = _number(op, "factor", 2)
+        factor = op.integer("factor", 2)
         q.add(loop.function, s.unroll_and_jam(loop.name, factor=factor))
     return []
 

@@ -73,11 +73,6 @@ def check_all_reduce(o: Operation) -> None:
         )
 
 
-def _number(o: Operation, name: str, default: int = 0) -> int:
-    value = o.attributes.get(name)
-    return value.value if isinstance(value, IntegerAttr) else default
-
-
 def _is_power(number: int) -> bool:
     return number > 0 and number & (number - 1) == 0
 
@@ -92,7 +87,7 @@ def check_subgroup_reduce(o: Operation) -> None:
         "Reduce an integer or float, or a vector of rank 1",
     )
     _check_kind(o, element_type(ty))
-    size, stride = _number(o, "cluster_size", 1), _number(o, "cluster_stride", 1)
+    size, stride = o.integer("cluster_size", 1), o.integer("cluster_stride", 1)
     require(
         _is_power(size) and _is_power(stride),
         o,
@@ -109,7 +104,7 @@ def check_subgroup_reduce(o: Operation) -> None:
 
 def check_rotate(o: Operation) -> None:
     """The offset is below the width, which is a power of two."""
-    offset, width = _number(o, "offset"), _number(o, "width")
+    offset, width = o.integer("offset"), o.integer("width")
     require(
         _is_power(width) and 0 <= offset < width,
         o,
@@ -198,7 +193,7 @@ def _end(state: State) -> str:
 def print_warp(w: Writer, o: Operation) -> None:
     """``(%lane)[32] args(%v : type) -> (types) { .. }``."""
     lane, *arguments = o.operands
-    size = getattr(o.attributes["warp_size"], "value", 0)
+    size = o.integer("warp_size")
     w.write(f"({w.name(lane)})[{size}]")
     if arguments:
         w.write(f" args({w.typed_names(arguments)})")
@@ -213,7 +208,7 @@ def print_warp(w: Writer, o: Operation) -> None:
 def check_warp(o: Operation) -> None:
     """Types inside equal those outside, or are one lane's part of them."""
     block = o.body
-    size = getattr(o.attributes["warp_size"], "value", 0)
+    size = o.integer("warp_size")
     outer = (*o.operands[1:], *o.results)
     inner = (*block.arguments, *block.operations[-1].operands)
     require(

@@ -246,7 +246,7 @@ OPERATIONS = (
         "attr-dict $source `,` $index `:` type($source)",
         infer={"result": indices, "index": indices},
         types={"source": constraints.ANY_MEMREF, "index": constraints.INDEX_TYPE},
-        checks=[element_checks.check_dim],
+        checks=[constraints.check_dim],
     ),
     pure(
         "memref.rank",

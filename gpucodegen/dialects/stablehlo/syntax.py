@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from gpucodegen.dialects.framework.declare import with_element
 from gpucodegen.dialects.framework.syntax import Argument, Reader, State, Use, Writer
+from gpucodegen.dialects.shared.control_flow import parse_pair
 from gpucodegen.ir.attributes import (
     ArrayAttr,
     Attribute,
@@ -152,11 +153,6 @@ def write_return(w: Writer, o: Operation) -> None:
     """``%a, %b : type, type``."""
     w.attr_dict(o)
     w.write(f" {w.typed_names(o.operands)}")
-
-
-def read_chlo(r: Reader, state: State) -> None:
-    """``%a : type -> type``."""
-    read_types(r, state, r.uses())
 
 
 def write_chlo(w: Writer, o: Operation) -> None:
@@ -457,7 +453,7 @@ def _body(
 
 def read_while(r: Reader, state: State) -> None:
     """``(%x = %init, ..) : types cond { .. } do { .. }``."""
-    pairs = r.listed("(", ")", lambda: _pair(r))
+    pairs = r.listed("(", ")", lambda: parse_pair(r))
     state.attributes |= r.attr_dict()
     r.expect(":")
     start = r.start
@@ -469,12 +465,6 @@ def read_while(r: Reader, state: State) -> None:
         r.one_of((word,), f"'{word}'")
         names = [r.argument(n, t) for (n, _), t in zip(pairs, types, strict=True)]
         state.regions.append(r.region(names))
-
-
-def _pair(r: Reader) -> tuple[Use, Use]:
-    name = r.use()
-    r.expect("=")
-    return name, r.use()
 
 
 # -- convolution -----------------------------------------------------------------------

@@ -280,14 +280,6 @@ def _width(ty: Type) -> object:
     return ty if isinstance(ty, DialectType) else bit_width(ty) or None
 
 
-def check_dim(o: Operation) -> None:
-    """The source has rank 1 or more."""
-    ty = o.operands[0].type
-    require(
-        getattr(ty, "shape", None) != (), o, f"{ty} has no dimensions", "Remove this"
-    )
-
-
 # -- bodies ----------------------------------------------------------------------------
 
 

@@ -257,7 +257,7 @@ def check_scalable(whole: int) -> Check:
         if whole:
             large, small = o.operands[1], o.operands[0]
         outer, inner = extents(large.type), extents(small.type)
-        position = getattr(o.attributes["pos"], "value", 0)
+        position = o.integer("pos")
         require(
             len(outer) == len(inner) == 1
             and outer[0][1]

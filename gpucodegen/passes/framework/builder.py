@@ -90,6 +90,16 @@ class OperationList:
         """The only result of an operation that is added."""
         return self.add(name, operands, [ty], attributes, regions, hint)[0]
 
+    def cast(self, name: str, value: Value, ty: Type, hint: str = "") -> Value:
+        """A value in another type by ``arith.name``; itself if it has the type."""
+        if value.type == ty:
+            return value
+        return self.value(f"arith.{name}", (value,), ty, hint=hint)
+
+    def extended(self, value: Value, ty: Type) -> Value:
+        """A number in a type that is as wide or wider."""
+        return self.cast("extf" if isinstance(ty, FloatType) else "extsi", value, ty)
+
     def index(self, item: IndexLike, hint: str = "") -> Value:
         """The SSA value of an index expression (``affine.apply`` or a constant)."""
         if isinstance(item, Value):

@@ -96,8 +96,13 @@ def _expanded(op: Operation, constants: Constants) -> Shape:
     for d, extent in enumerate(shape):
         given = next(dynamic, None) if extent is None else None
         shape[d] = extent if given is None else constants.get(given)
+    return _divided(op, source, shape)
+
+
+def _divided(op: Operation, wholes: Shape, shape: list[Extent]) -> Shape:
+    """The extents where the unknown one of a group is the product over the others."""
     groups = groups_of(op.attributes.get("reassociation"))
-    for whole, group in zip(source, groups, strict=True):
+    for whole, group in zip(wholes, groups, strict=True):
         unknown = [d for d in group if shape[d] is None]
         rest = product(shape[d] for d in group if shape[d] is not None)
         if len(unknown) == 1 and whole is not None and rest:
@@ -277,14 +282,8 @@ def _expanded_view(op: Operation, form: Strided) -> MemRefType | None:
     source, old = op.operands[0].type, op.result.type
     if not isinstance(source, MemRefType) or not isinstance(old, MemRefType):
         return None
-    groups = groups_of(op.attributes.get("reassociation"))
-    shape = list(old.shape)
-    for whole, group in zip(source.shape, groups, strict=True):
-        unknown = [d for d in group if shape[d] is None]
-        rest = product(shape[d] for d in group if shape[d] is not None)
-        if len(unknown) == 1 and whole is not None and rest:
-            shape[unknown[0]] = whole // rest
-    return replace(old, shape=tuple(shape)) if _are_row_major(source, old) else None
+    shape = _divided(op, source.shape, list(old.shape))
+    return replace(old, shape=shape) if _are_row_major(source, old) else None
 
 
 def _are_row_major(*types: MemRefType) -> bool:
