@@ -174,8 +174,7 @@ _BY_FIRST: dict[str, Callable[[Parser, Type | None], Attribute]] = {
 
 def _boolean(p: Parser, ty: Type | None) -> Attribute:
     start, word = p.start, p.advance()
-    if p.token == ":":
-        p.advance()
+    if p.accept(":"):
         ty = p.type()
         _check_boolean(p, word, ty, start)
     value = int(word == "true")
@@ -301,8 +300,7 @@ def _alias(p: Parser) -> Location:
 
 def _file_or_name(p: Parser) -> Location:
     name = p.string()
-    if p.token == "(":
-        p.advance()
+    if p.accept("("):
         child = _instance(p)
         p.close("(", ")")
         return NameLoc(name, child)

@@ -128,8 +128,7 @@ def parse_all_reduce(r: Reader, state: State) -> None:
     """``add %x uniform {} : (type) -> type``."""
     name = r.one_of((*GPU_KINDS, "min", "max"), "a name") if _at_name(r) else ""
     use = r.use()
-    if r.token == "uniform":
-        r.advance()
+    if r.accept("uniform"):
         state.attributes["uniform"] = UnitAttr()
     state.regions = [r.region()]
     state.attributes |= r.attr_dict()
@@ -172,8 +171,7 @@ def parse_warp(r: Reader, state: State) -> None:
     state.attributes["warp_size"] = IntegerAttr(r.integer(), I64)
     r.expect("]")
     state.operands = [r.resolve(lane, INDEX)]
-    if r.token == "args":
-        r.advance()
+    if r.accept("args"):
         r.expect("(")
         start = r.start
         uses = r.uses()

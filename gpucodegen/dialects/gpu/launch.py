@@ -47,8 +47,7 @@ def parse_launch_func(r: Reader, state: State) -> None:
     ty: Type = r.type() if r.accept(":") else INDEX
     shared = _shared_memory(r)
     arguments: list[Value] = []
-    if r.token == "args":
-        r.advance()
+    if r.accept("args"):
         arguments = r.listed("(", ")", lambda: _typed(r))
     if [len(sizes[word]) for word in _WORDS] not in ([0, 3, 3], [3, 3, 3]):
         raise errors.OperandMismatch(

@@ -53,6 +53,7 @@ from gpucodegen.passes.framework.functions import (
 )
 from gpucodegen.passes.framework.indexing import (
     Index,
+    bounds_of,
     compact,
     from_map,
     replace_values,
@@ -92,8 +93,7 @@ def innermost(op: Operation) -> InnermostLoop | None:
     if op.name != "affine.for" or any(inner.regions for inner in inner_operations(op)):
         return None
     loop = affine.For(op)
-    lowers = from_map(loop.lower_map, loop.lower_operands)
-    uppers = from_map(loop.upper_map, loop.upper_operands)
+    lowers, uppers = bounds_of(loop)
     if len(lowers) > 1:
         return None
     return InnermostLoop(loop.iv, lowers[0], tuple(uppers), loop.step, op)
@@ -352,8 +352,7 @@ def kept_in_values(op: Operation, aliases: Aliases) -> list[Operation]:
 def runs(op: Operation) -> list[Index]:
     """Expressions >= 0 if an ``affine.for`` runs; empty where it surely does."""
     loop = affine.For(op)
-    lowers = from_map(loop.lower_map, loop.lower_operands)
-    uppers = from_map(loop.upper_map, loop.upper_operands)
+    lowers, uppers = bounds_of(loop)
     found = [compact(upper - lower - 1) for lower in lowers for upper in uppers]
     return [index for index in found if index.constant is None or index.constant < 0]
 

@@ -22,7 +22,7 @@ from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.checks.races import runs_in_parallel
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.indexing import Index, from_map
+from gpucodegen.passes.framework.indexing import Index, bounds_of
 from gpucodegen.passes.framework.nests import loop_depth
 from gpucodegen.passes.framework.plan_options import not_on_offer, restricted_plans
 from gpucodegen.passes.loops.requested_schedules import TimeLoops
@@ -183,8 +183,7 @@ def _if_long_enough(
     """
     loop = affine.For(op)
     least = least_steps * loop.step
-    uppers = from_map(loop.upper_map, loop.upper_operands)
-    lowers = from_map(loop.lower_map, loop.lower_operands)
+    lowers, uppers = bounds_of(loop)
     spare = [upper - lower - least for upper in uppers for lower in lowers]
     if any(_is_negative(steps) for steps in spare):
         return [op]

@@ -15,7 +15,13 @@ from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.attributes import index_attr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import IndexType
-from gpucodegen.passes.framework.indexing import Index, as_map, from_map, with_bounds
+from gpucodegen.passes.framework.indexing import (
+    Index,
+    as_map,
+    bounds_of,
+    from_map,
+    with_bounds,
+)
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.nests.loop_names import FOR, bound_values
 from gpucodegen.records import dataclass
@@ -76,8 +82,7 @@ def range_of(op: Operation) -> LoopRange:
     d0 ceildiv 2
     """
     loop = affine.For(op)
-    lowers = from_map(loop.lower_map, loop.lower_operands)
-    uppers = from_map(loop.upper_map, loop.upper_operands)
+    lowers, uppers = bounds_of(loop)
     return LoopRange(_largest(lowers), _smallest(uppers), loop.step)
 
 

@@ -30,10 +30,12 @@ from gpucodegen.ir.attributes import (
 from gpucodegen.ir.operation import Block, Operation, Value, segment_counts
 from gpucodegen.ir.types import I1, INDEX, IntegerType, MemRefType, Type
 from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.framework.functions import on_functions
 from gpucodegen.passes.framework.indexing import (
     Index,
     as_map,
     as_set,
+    bounds_of,
     from_map,
     rewrite_maps,
     substituted,
@@ -195,8 +197,7 @@ class _Raiser:
 
     def _learn_variable(self, loop: affine.For) -> None:
         """Record the range of a loop variable."""
-        lowers = from_map(loop.lower_map, loop.lower_operands)
-        uppers = from_map(loop.upper_map, loop.upper_operands)
+        lowers, uppers = bounds_of(loop)
         first = max(self.range(index).low for index in lowers)
         last = min(self.range(index).high for index in uppers) - 1
         self.ranges[loop.iv] = Range(first, max(first, last))
@@ -484,7 +485,4 @@ class RaiseToAffine(ModulePass, name="raise-to-affine"):
     looks_for: ClassVar[frozenset[str]] = frozenset(_RAISE)
 
     def apply(self, module: Module) -> Module:
-        return module.with_operations(
-            _Raiser().function(op) if op.name == "func.func" else op
-            for op in module.operations
-        )
+        return on_functions(module, lambda op: _Raiser().function(op))

@@ -76,7 +76,12 @@ from gpucodegen.passes.contraction.recognize import (
     only_accumulates,
 )
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.indexing import ZERO, Index, compact, from_map
+from gpucodegen.passes.framework.indexing import (
+    ZERO,
+    Index,
+    bounds_of,
+    compact,
+)
 from gpucodegen.passes.framework.nests import Axis, inner_operations
 from gpucodegen.passes.outlining.gpu_launch import SHARED
 from gpucodegen.records import dataclass
@@ -191,8 +196,7 @@ def kept_over(
 def runs(loop: Operation) -> list[Index]:
     """Expressions that are >= 0 if a loop runs."""
     view = affine.For(loop)
-    lowers = from_map(view.lower_map, view.lower_operands)
-    uppers = from_map(view.upper_map, view.upper_operands)
+    lowers, uppers = bounds_of(view)
     return [upper - lower - 1 for upper in uppers for lower in lowers]
 
 
