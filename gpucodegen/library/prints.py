@@ -305,8 +305,7 @@ def _bits(kind: str) -> Routine:
 
 
 def _fixed(text: str) -> Routine:
-    def show(given: RoutineCall) -> tuple[()]:
-        del given
+    def show(_: RoutineCall) -> tuple[()]:
         write(text)
         return ()
 

@@ -480,9 +480,8 @@ def parse_opaque(p: Parser, ty: Type | None) -> Attribute:
     return OpaqueElementsAttr(dialect, text, _stated(p, ty)[0])
 
 
-def parse_distinct(p: Parser, ty: Type | None) -> Attribute:
+def parse_distinct(p: Parser, _: Type | None) -> Attribute:
     """``distinct[0]<attribute>``; one number stands for one attribute."""
-    del ty
     p.advance()
     p.expect("[")
     if not p.token[:1].isdigit():

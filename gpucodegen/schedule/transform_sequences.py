@@ -438,9 +438,8 @@ def _same(q: _Sequence, op: Operation) -> list[Handle]:
     return [q.of(op)] * len(op.results)
 
 
-def _nothing(q: _Sequence, op: Operation) -> list[Handle]:
+def _nothing(_: _Sequence, op: Operation) -> list[Handle]:
     """Simplifications, which the compiler makes anyway, and prints."""
-    del q
     return [()] * len(op.results)
 
 
@@ -501,8 +500,7 @@ def _nests(q: _Sequence) -> list[Nest]:
     return [one for one in q.known if isinstance(one, Nest)]
 
 
-def _parameter(q: _Sequence, op: Operation) -> list[Handle]:
-    del q
+def _parameter(_: _Sequence, op: Operation) -> list[Handle]:
     value = op.attributes["value"]
     if not isinstance(value, IntegerAttr):
         raise _refused(op, "Give an integer")

@@ -45,9 +45,8 @@ def collective_of(op: Operation, constants: Constants) -> Collective | None:
     return None if found is None else found(op, constants)
 
 
-def _barrier(op: Operation, constants: Constants) -> Collective:
+def _barrier(op: Operation, _: Constants) -> Collective:
     """A barrier of the block or of each warp; ``memfence`` names the memories."""
-    del constants
     of_warp = "subgroup" in str(op.attributes.get("scope"))
     given = op.attributes.get("address_spaces")
     spaces = given.values if isinstance(given, ArrayAttr) else None

@@ -194,10 +194,9 @@ POSITIONS = TypeConstraint(
 
 
 def elements_of_result(
-    types: Types, attributes: Mapping[str, Attribute]
+    types: Types, _: Mapping[str, Attribute]
 ) -> Sequence[Type] | None:
     """Inference: one scalar per element of the result."""
-    del attributes
     known = types.get("result")
     if not known or not isinstance(known[0], TensorType):
         return None

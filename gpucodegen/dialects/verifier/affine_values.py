@@ -87,8 +87,7 @@ def _maps(
     return groups
 
 
-def _no_groups(op: Operation) -> Iterator[Group]:
-    del op
+def _no_groups(_: Operation) -> Iterator[Group]:
     yield from ()
 
 

@@ -83,8 +83,7 @@ def engine(e: Emitter, name: str, value: int = 0) -> None:
 
 
 def _plain(name: str) -> Handler:
-    def handler(e: Emitter, op: Operation) -> None:
-        del op
+    def handler(e: Emitter, _: Operation) -> None:
         engine(e, name)
 
     return handler

@@ -435,8 +435,7 @@ class Builder(VectorBuilder):
     ) -> None:
         """``affine.for`` without loop-carried values, from max of lowers to min."""
 
-        def without_values(inner: Builder, iv: Value, values: Sequence[Value]) -> None:
-            del values
+        def without_values(inner: Builder, iv: Value, _: Sequence[Value]) -> None:
             body(inner, iv)
 
         self.carried_loop(lower, upper, (), without_values, step=step, hint=hint)

@@ -294,7 +294,7 @@ def _is_column(outer: Operation, analysis: NestAnalysis) -> bool:
     row, ranges = axis_of(outer), [range_of(o) for o in carrying]
     first, *others = loop_names.lifted_loops(analysis, (outer, *carrying))
     along, *lines = (innermost_cost(analysis.model, o) for o in (first, *others))
-    trips = [range_.trips if range_ else None for range_ in ranges]
+    trips = [range_.constant_trips if range_ else None for range_ in ranges]
     columns = [*zip(trips, lines, strict=True)]
     return row is not None and walks_columns(row.extent, along, columns)
 

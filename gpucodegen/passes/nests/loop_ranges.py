@@ -19,6 +19,7 @@ from gpucodegen.passes.framework.indexing import (
     Index,
     as_map,
     bounds_of,
+    compact,
     from_map,
     with_bounds,
 )
@@ -55,6 +56,12 @@ class LoopRange:
     def trips(self) -> Index:
         """Number of iterations, with one bound on each side; below 1: none."""
         return (self.upper - self.lower).ceildiv(self.step)
+
+    @property
+    def constant_trips(self) -> int | None:
+        """Number of iterations in steps of one, if constant."""
+        count = compact(self.upper - self.lower).constant if self.is_single else None
+        return None if count is None else max(0, count)
 
     def after(self, count: Index | int) -> Index:
         """The loop variable after ``count`` steps from the only lower bound."""

@@ -370,8 +370,7 @@ def _difference(folder: _Folder, op: Operation) -> int | None:
     return _binary(lambda a, b: a - b)(folder, op)
 
 
-def _map_result(folder: _Folder, op: Operation) -> int | None:
-    del folder
+def _map_result(_: _Folder, op: Operation) -> int | None:
     attribute = op.attributes["map"]
     assert isinstance(attribute, AffineMapAttr)
     values = [r.value for r in attribute.map.results if isinstance(r, Const)]

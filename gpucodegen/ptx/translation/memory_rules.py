@@ -399,9 +399,8 @@ def nothing(x: Instruction, o: OperandText) -> list[Line]:
     return []
 
 
-def fence(x: Instruction, o: OperandText) -> list[Line]:
+def fence(x: Instruction, _: OperandText) -> list[Line]:
     """A fence of the async proxy, or of release/acquire order."""
-    del o
     if x.modifiers[0] == "mbarrier_init":
         return []
     if x.modifiers[0] == "proxy":

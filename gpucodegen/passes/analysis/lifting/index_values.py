@@ -260,9 +260,8 @@ def _expanded_view(op: Operation, env: Environment, definitions: Definitions) ->
 DYNAMIC_SENTINEL = -(2**63)
 
 
-def _subview(op: Operation, env: Environment, definitions: Definitions) -> View:
+def _subview(op: Operation, env: Environment, _: Definitions) -> View:
     """Offsets and constant strides; a dropped dimension stays at its offset."""
-    del definitions
     base, *dynamic = op.operands
     offsets, sizes, strides = (
         op.attributes.get(f"static_{part}") for part in ("offsets", "sizes", "strides")
@@ -343,8 +342,7 @@ def index_text(op: Operation, env: Environment, definitions: Definitions) -> Tex
     return evaluate(op, env, definitions) if evaluate and op.results else None
 
 
-def _apply(op: Operation, env: Environment, definitions: Definitions) -> Text:
-    del definitions
+def _apply(op: Operation, env: Environment, _: Definitions) -> Text:
     (text,) = map_texts(affine.map_of(op), env.all_texts(op.operands))
     return text
 
@@ -358,8 +356,7 @@ def _constant(op: Operation, env: Environment, definitions: Definitions) -> Text
 def _binary(combine: Callable[[str, str], Text]) -> Evaluate:
     """Arithmetic on ``index``, which the model takes as unbounded integers."""
 
-    def evaluate(op: Operation, env: Environment, definitions: Definitions) -> Text:
-        del definitions
+    def evaluate(op: Operation, env: Environment, _: Definitions) -> Text:
         left, right = env.all_texts(op.operands)
         if left is None or right is None or not isinstance(op.result.type, IndexType):
             return None
@@ -371,8 +368,7 @@ def _binary(combine: Callable[[str, str], Text]) -> Evaluate:
 def _divided(text: str) -> Evaluate:
     """Quotient or remainder of a natural number by a constant."""
 
-    def evaluate(op: Operation, env: Environment, definitions: Definitions) -> Text:
-        del definitions
+    def evaluate(op: Operation, env: Environment, _: Definitions) -> Text:
         left, right = env.all_texts(op.operands)
         if left is None or right is None or not right.isdecimal() or right == "0":
             return None
@@ -384,8 +380,7 @@ def _divided(text: str) -> Evaluate:
     return evaluate
 
 
-def _cast(op: Operation, env: Environment, definitions: Definitions) -> Text:
-    del definitions
+def _cast(op: Operation, env: Environment, _: Definitions) -> Text:
     return env.text(op.operands[0])
 
 
@@ -425,8 +420,7 @@ def extents(
 def _extreme(function: str) -> Evaluate:
     """``affine.min`` and ``affine.max``."""
 
-    def evaluate(op: Operation, env: Environment, definitions: Definitions) -> Text:
-        del definitions
+    def evaluate(op: Operation, env: Environment, _: Definitions) -> Text:
         texts = map_texts(affine.map_of(op), env.all_texts(op.operands))
         known = [text for text in texts if text is not None]
         if len(known) < len(texts):

@@ -60,13 +60,11 @@ def _number(constants: Constants, entry: Mixed) -> Extent:
     return entry if isinstance(entry, int) else constants.get(entry)
 
 
-def _updated(op: Operation, constants: Constants) -> Shape:
-    del constants
+def _updated(op: Operation, _: Constants) -> Shape:
     return shape_of(op.operands[1].type)
 
 
-def _slice(op: Operation, constants: Constants) -> Shape:
-    del constants
+def _slice(op: Operation, _: Constants) -> Shape:
     sizes = Slice(op).sizes
     kept = kept_dimensions(sizes, shape_of(op.result.type))
     return tuple(static(sizes)[d] for d in kept)
@@ -83,8 +81,7 @@ def _padded(op: Operation, constants: Constants) -> Shape:
     return tuple(shape)
 
 
-def _collapsed(op: Operation, constants: Constants) -> Shape:
-    del constants
+def _collapsed(op: Operation, _: Constants) -> Shape:
     source = shape_of(op.operands[0].type)
     groups = groups_of(op.attributes.get("reassociation"))
     return tuple(product(source[d] for d in group) for group in groups)
@@ -110,8 +107,7 @@ def _divided(op: Operation, wholes: Shape, shape: list[Extent]) -> Shape:
     return tuple(shape)
 
 
-def _joined(op: Operation, constants: Constants) -> Shape:
-    del constants
+def _joined(op: Operation, _: Constants) -> Shape:
     shapes, along = [shape_of(v.type) for v in op.operands], op.integer("dim")
     whole: list[Extent] = list(shapes[0])
     for shape in shapes[1:]:
@@ -243,9 +239,8 @@ def _subview_type(op: Operation, form: Strided) -> MemRefType | None:
     return with_strides(old, shape, Strided(sliced.offset, strides))
 
 
-def _same(op: Operation, form: Strided) -> MemRefType | None:
+def _same(op: Operation, _: Strided) -> MemRefType | None:
     """Extents and layout of the buffer."""
-    del form
     source, old = op.operands[0].type, op.result.type
     if not isinstance(source, MemRefType) or not isinstance(old, MemRefType):
         return None
@@ -265,9 +260,8 @@ def _transposed(op: Operation, form: Strided) -> MemRefType | None:
     return with_strides(old, shape, Strided(form.offset, strides))
 
 
-def _collapsed_view(op: Operation, form: Strided) -> MemRefType | None:
+def _collapsed_view(op: Operation, _: Strided) -> MemRefType | None:
     """Row-major extents multiplied by group."""
-    del form
     source, old = op.operands[0].type, op.result.type
     if not isinstance(source, MemRefType) or not isinstance(old, MemRefType):
         return None
@@ -276,9 +270,8 @@ def _collapsed_view(op: Operation, form: Strided) -> MemRefType | None:
     return replace(old, shape=shape) if _are_row_major(source, old) else None
 
 
-def _expanded_view(op: Operation, form: Strided) -> MemRefType | None:
+def _expanded_view(op: Operation, _: Strided) -> MemRefType | None:
     """The unknown extent of a group is the product divided by the others."""
-    del form
     source, old = op.operands[0].type, op.result.type
     if not isinstance(source, MemRefType) or not isinstance(old, MemRefType):
         return None

@@ -77,8 +77,7 @@ def _is_register(value: Value) -> bool:
     return len(ty.shape) in {1, 2} and not is_complex and not any(ty.scalable)
 
 
-def _always(op: Operation) -> bool:
-    del op
+def _always(_: Operation) -> bool:
     return True
 
 
