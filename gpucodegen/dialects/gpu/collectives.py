@@ -57,18 +57,15 @@ def _barrier(op: Operation, _: Constants) -> Collective:
     )
 
 
-def _whole_block(op: Operation, constants: Constants) -> Collective:
-    del op, constants
+def _whole_block(_: Operation, __: Constants) -> Collective:
     return Collective(None)
 
 
-def _whole_grid(op: Operation, constants: Constants) -> Collective:
-    del op, constants
+def _whole_grid(_: Operation, __: Constants) -> Collective:
     return Collective(None, EVERYTHING, of_grid=True)
 
 
-def _whole_warp(op: Operation, constants: Constants) -> Collective:
-    del op, constants
+def _whole_warp(_: Operation, __: Constants) -> Collective:
     return Collective(ALL_LANES)
 
 

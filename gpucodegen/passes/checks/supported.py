@@ -94,8 +94,7 @@ def _bytes(ty: Type) -> int:
     return prod(ty.shape) * element_bits(ty.element) // 8
 
 
-def _fine(op: Operation, numbers: Constants) -> Iterator[str]:
-    del op, numbers
+def _fine(_: Operation, __: Constants) -> Iterator[str]:
     yield from ()
 
 

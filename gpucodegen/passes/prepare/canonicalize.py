@@ -278,12 +278,7 @@ class _Folder:
             or element_type(ty) is not ty
         ):
             return None
-        return Operation(
-            "arith.constant",
-            results=op.results,
-            attributes={"value": number(_wrapped(value, ty), ty)},
-            location=op.location,
-        )
+        return arith.constant_for(op, number(_wrapped(value, ty), ty))
 
     def _structure(self, op: Operation) -> list[Operation] | None:
         """Operations in place of a loop or condition with a known trip or truth.

@@ -295,13 +295,7 @@ def _decided(raiser: _Raiser, op: Operation) -> Operation:
     holds = arith.COMPARED.get(arith.predicate(op))
     if distance is None or holds is None:
         return op
-    value = IntegerAttr(int(holds(distance, 0)), I1)
-    return Operation(
-        "arith.constant",
-        results=op.results,
-        attributes={"value": value},
-        location=op.location,
-    )
+    return arith.constant_for(op, IntegerAttr(int(holds(distance, 0)), I1))
 
 
 def _branches(raiser: _Raiser, op: Operation) -> Operation:

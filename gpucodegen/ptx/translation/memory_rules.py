@@ -393,9 +393,8 @@ def createpolicy(x: Instruction, o: OperandText) -> list[Line]:
     return [o.write(x.operands[0], o.number(0, np.dtype("i8")), "b64")]
 
 
-def nothing(x: Instruction, o: OperandText) -> list[Line]:
+def nothing(_: Instruction, __: OperandText) -> list[Line]:
     """An instruction without effect here: lanes see one memory, in order."""
-    del x, o
     return []
 
 

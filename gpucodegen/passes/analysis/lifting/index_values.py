@@ -79,8 +79,7 @@ def same(base: Value, view: Value) -> View:
     return View(base, ("0",) * rank, (1,) * rank, tuple(range(rank)))
 
 
-def _same(op: Operation, env: Environment, definitions: Definitions) -> View:
-    del env, definitions
+def _same(op: Operation, _: Environment, __: Definitions) -> View:
     return same(op.operands[0], op.results[0])
 
 
@@ -222,14 +221,12 @@ def _within(coarse: Sequence[Extents], fine: Sequence[Extents]) -> tuple[Extents
     return tuple(found)
 
 
-def _unknown(op: Operation, env: Environment, definitions: Definitions) -> View:
-    del env, definitions
+def _unknown(op: Operation, _: Environment, __: Definitions) -> View:
     return View(op.operands[0])
 
 
-def _collapsed_view(op: Operation, env: Environment, definitions: Definitions) -> View:
+def _collapsed_view(op: Operation, _: Environment, __: Definitions) -> View:
     """A view whose dimensions are several of another view each, of known extents."""
-    del env, definitions
     base = op.operands[0]
     shape = base.type.shape if isinstance(base.type, MemRefType) else ()
     groups = groups_of(op.attributes.get("reassociation"))
@@ -239,12 +236,11 @@ def _collapsed_view(op: Operation, env: Environment, definitions: Definitions) -
     return View(base, splits=tuple(tuple(n or 0 for n in split) for split in splits))
 
 
-def _expanded_view(op: Operation, env: Environment, definitions: Definitions) -> View:
+def _expanded_view(op: Operation, _: Environment, __: Definitions) -> View:
     """A view that splits dimensions, of known extents.
 
     Extents that operands state are related to nothing in the model.
     """
-    del env, definitions
     made = op.results[0].type
     shape = made.shape if isinstance(made, MemRefType) else ()
     known = tuple(n for n in shape if n is not None)
@@ -305,9 +301,8 @@ def _kept_dimensions(
     return tuple(kept) if len(kept) == len(shape) else None
 
 
-def _transposed(op: Operation, env: Environment, definitions: Definitions) -> View:
+def _transposed(op: Operation, _: Environment, __: Definitions) -> View:
     """The dimensions of the buffer in another order."""
-    del env, definitions
     permutation = op.attributes["permutation"]
     assert isinstance(permutation, AffineMapAttr)
     order = tuple(r.position for r in permutation.map.results if isinstance(r, Dim))
@@ -347,8 +342,7 @@ def _apply(op: Operation, env: Environment, _: Definitions) -> Text:
     return text
 
 
-def _constant(op: Operation, env: Environment, definitions: Definitions) -> Text:
-    del env, definitions
+def _constant(op: Operation, _: Environment, __: Definitions) -> Text:
     value = op.attributes.get("value")
     return str(value.value) if isinstance(value, IntegerAttr) else None
 
