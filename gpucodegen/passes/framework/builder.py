@@ -329,7 +329,6 @@ class VectorBuilder(OperationList):
         )
 
     def multiply(self, one: Value, other: Value) -> Value:
-        """``one * other``."""
         is_float = isinstance(element_type(one.type), FloatType)
         name = "arith.mulf" if is_float else "arith.muli"
         return self.value(name, (one, other), one.type, hint="p")

@@ -114,7 +114,6 @@ class CarriedStores:
     aliases: Aliases
 
     def of(self, loop: InnermostLoop) -> list[CarriedStore]:
-        """The carried stores of a loop."""
         operations = inner_operations(loop.operation)
         accesses = [op for op in operations if op.name in affine.ACCESSES]
         rest = [op for op in operations if op.name not in affine.ACCESSES]

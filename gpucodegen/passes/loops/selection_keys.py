@@ -417,7 +417,6 @@ def _key(found: Selection, value: float, place: float) -> int:
 
 
 def _keyed(b: Builder, value: Value, place: Value, found: Selection) -> Value:
-    """The key of a value and a place."""
     top, inverse = b.constant(NOT_A_NUMBER, I32), b.constant(-1, I32)
     unordered: Operation | None = None
     if isinstance(value.type, FloatType):
