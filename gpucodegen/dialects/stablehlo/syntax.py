@@ -351,8 +351,6 @@ _SIDES = {
 
 def read_dot(r: Reader, state: State) -> None:
     """``%a, %b, contracting_dims = [1] x [0], precision = [..] : types``."""
-    from gpucodegen.ir.attributes import OpaqueAttr
-
     uses = [r.use()]
     r.expect(",")
     uses.append(r.use())

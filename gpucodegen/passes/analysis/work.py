@@ -272,8 +272,7 @@ def _outermost(operations: Sequence[Operation]) -> Iterator[Operation]:
         if op.name in _LOOPS:
             yield op
             continue
-        for block in op.blocks:
-            yield from _outermost(block.operations)
+        yield from _outermost(op.nested)
 
 
 _FIRST = frozenset({"gpu.block_id", "gpu.thread_id"})

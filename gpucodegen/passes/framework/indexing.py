@@ -363,8 +363,6 @@ def _if(op: Operation, known: Known) -> Operation:
 
 def affine_over_dims(set_: IntegerSet) -> list[Constraint]:
     """The constraints with symbols renumbered as trailing dimensions."""
-    from gpucodegen.ir.affine import Dim, substitute
-
     dims = [Dim(i) for i in range(set_.num_dims)]
     syms = [Dim(i + set_.num_dims) for i in range(set_.num_syms)]
     return [

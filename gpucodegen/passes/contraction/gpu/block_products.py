@@ -374,8 +374,7 @@ def _nests(
             yield _Seen(op, around, *found)
             continue
         outer = (*around, op) if is_loop else ()
-        for block in op.blocks:
-            yield from _nests(block.operations, outer)
+        yield from _nests(op.nested, outer)
 
 
 def _contraction(nest: Operation) -> tuple[Contraction, dict[Value, Index]] | None:
