@@ -302,12 +302,18 @@ def _parts(value: Any) -> Iterator[float]:
         yield value
 
 
-def _unit(ty: Type) -> float:
-    """One unit in the last place of 1; zero for integers."""
-    ty = ty.element if isinstance(ty, ComplexType) else ty
-    if not isinstance(ty, FloatType):
+def unit_of(ty: Type) -> float:
+    """The unit in the last place of 1.0; zero for integers.
+
+    >>> from gpucodegen.ir.types import BF16, I32
+    >>> unit_of(I32), unit_of(BF16) == 2.0**-7
+    (0.0, True)
+    """
+    element = element_type(ty)
+    element = element.element if isinstance(element, ComplexType) else element
+    if not isinstance(element, FloatType):
         return 0.0
-    return math.ldexp(1.0, 1 - FORMATS[ty.name].precision)
+    return math.ldexp(1.0, 1 - FORMATS[element.name].precision)
 
 
 def compared(ty: Type, actual: Any, expected: Any, places: float) -> tuple[int, float]:
@@ -327,7 +333,7 @@ def compared(ty: Type, actual: Any, expected: Any, places: float) -> tuple[int, 
     ours, theirs = _flat(actual, ty), _flat(expected, ty)
     parts = [abs(p) for value in theirs for p in _parts(value)]
     scale = max((p for p in parts if math.isfinite(p)), default=0)
-    unit = _unit(scalar_type(element_type(ty))) * scale
+    unit = unit_of(scalar_type(element_type(ty))) * scale
     furthest = 0.0
     for n, (a, b) in enumerate(zip(ours, theirs, strict=True)):
         gap = max(_gap(x, y) for x, y in zip(_parts(a), _parts(b), strict=True))

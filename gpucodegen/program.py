@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Mapping, Sequence
     from pathlib import Path
-    from typing import Any
 
     from gpucodegen.checking import Checked
     from gpucodegen.dialects.builtin import Module

@@ -61,13 +61,11 @@ def memory_of(value: object, *, function: str, argument: str) -> Memory:
     return as_array(value, Expected(argument, "f32", ()), function)
 
 
-def _itself(array: Any, function: str, argument: str) -> Memory:
-    del function, argument
+def _itself(array: Any, _: str, __: str) -> Memory:
     return array
 
 
-def _given(module: Any, result: Memory, name: str) -> Memory:
-    del module, name
+def _given(_: Any, result: Memory, __: str) -> Memory:
     return result
 
 

@@ -97,9 +97,8 @@ def _told(found: Record) -> str:
 
 
 def _package(
-    program: Program, names: list[str], options: argparse.Namespace, form: str
+    program: Program, names: list[str], options: argparse.Namespace, _: str
 ) -> Record:
-    del form
     untested: dict[str, str] = {}
     examples: dict[str, tuple[Any, ...]] = {}
     for name in names:

@@ -167,8 +167,7 @@ def _loops(r: Request) -> Sequence[ModulePass]:
     ]
 
 
-def _affine(r: Request) -> Sequence[ModulePass]:
-    del r
+def _affine(_: Request) -> Sequence[ModulePass]:
     branches = [Canonicalize(), PropagateAliases(), InlineBranches()]
     raised = [HoistIndexValues(), RaiseToAffine()]
     vectors = [VectorsToMemory(), *raised, FlattenElements()]

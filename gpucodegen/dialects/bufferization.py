@@ -66,11 +66,8 @@ class TensorAndMemRef(FormatElement):
         printed.put(f"{source.type} to {result.type}")
 
 
-def one_per_retained(
-    types: Types, attributes: Mapping[str, Attribute]
-) -> Sequence[Type]:
+def one_per_retained(types: Types, _: Mapping[str, Attribute]) -> Sequence[Type]:
     """``bufferization.dealloc`` yields one ``i1`` for every memref that it retains."""
-    del attributes
     return [I1] * len(types.get("retained", ()))
 
 

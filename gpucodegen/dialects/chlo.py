@@ -12,7 +12,9 @@ from gpucodegen.dialects.stablehlo.operations import CHLO
 OPERATIONS = (
     *(
         pure(
-            f"chlo.{name}", "operands* -> result", (syntax.read_chlo, syntax.write_chlo)
+            f"chlo.{name}",
+            "operands* -> result",
+            (syntax.read_plain, syntax.write_chlo),
         )
         for name in CHLO
     ),

@@ -26,9 +26,8 @@ _PARTS = "abs angle im re".split()
 _BINARY = "add atan2 div mul pow sub".split()
 
 
-def _part(types: Types, attributes: Mapping[str, Attribute]) -> Sequence[Type] | None:
+def _part(types: Types, _: Mapping[str, Attribute]) -> Sequence[Type] | None:
     """Type of the real part of the operand or result named ``complex``."""
-    del attributes
     known = types.get("complex") or ()
     return [ty.element for ty in known[:1] if isinstance(ty, ComplexType)] or None
 

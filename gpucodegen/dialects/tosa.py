@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from gpucodegen.dialects.framework.declare import pure, terminator
 from gpucodegen.dialects.framework.definition import Op
 from gpucodegen.dialects.framework.syntax import ParseOp, PrintOp, Reader, State, Use
+from gpucodegen.dialects.shared.control_flow import parse_pair
 from gpucodegen.dialects.stablehlo.syntax import (
     read_return,
     read_types,
@@ -143,13 +144,7 @@ def read_while_loop(r: Reader, state: State) -> None:
 
 
 def _pairs(r: Reader) -> list[tuple[Use, Use]]:
-    return r.listed("(", ")", lambda: _pair(r))
-
-
-def _pair(r: Reader) -> tuple[Use, Use]:
-    name = r.use()
-    r.expect("=")
-    return name, r.use()
+    return r.listed("(", ")", lambda: parse_pair(r))
 
 
 def _region(

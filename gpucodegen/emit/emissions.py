@@ -42,9 +42,8 @@ class Emission:
     bulk: int = 0
 
 
-def leave(e: Emitter, op: Operation) -> None:
+def leave(e: Emitter, _: Operation) -> None:
     """The end of a kernel; only a body of several blocks prints it."""
-    del op
     if not e.is_structured:
         e.writer.line("return")
 

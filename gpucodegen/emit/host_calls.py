@@ -154,9 +154,8 @@ Offered = Callable[[str], bool]
 """Whether the runtime has a routine for a name."""
 
 
-def nothing_offered(name: str) -> bool:
+def nothing_offered(_: str) -> bool:
     """The default: a runtime without routines."""
-    del name
     return False
 
 

@@ -114,18 +114,17 @@ def _declare(
 def _used_here(e: HostEmitter, function: Function) -> set[Value]:
     """Arguments that the host uses itself besides passing them to a kernel."""
     used = set[Value]()
-    for block in function.blocks:
-        for root in block.operations:
-            for op in root.walk():
-                kernel = _kernel_of(e, op)
-                if kernel is None or not kernel.spelling.converts_arguments:
-                    used.update(op.operands)
+    for root in function.operation.nested:
+        for op in root.walk():
+            kernel = _kernel_of(e, op)
+            if kernel is None or not kernel.spelling.converts_arguments:
+                used.update(op.operands)
     return used
 
 
 def _tags(e: HostEmitter, function: Function) -> set[Value]:
     """Memrefs that transfers here or in a launched kernel use as tags."""
-    operations = [op for block in function.blocks for op in block.operations]
+    operations = function.operation.nested
     every = [op for root in operations for op in root.walk()]
     tags = transfers.tags_in(operations)
     for op in every:

@@ -139,8 +139,7 @@ class _Widths:
     def _all_blocks(self) -> Iterator[Block]:
         yield from self.blocks
         for op in self.operations:
-            for region in op.regions:
-                yield from region.blocks
+            yield from op.blocks
 
     def _find_data(self) -> None:
         """Propagate data through loop-carried values and arguments to a fixed point."""
@@ -296,7 +295,7 @@ def _carried(op: Operation) -> Iterator[tuple[tuple[Value, ...], tuple[Value, ..
     """Pairs of values: sources and targets of loop-carried and block arguments."""
     if not op.regions:
         return
-    blocks = [block for region in op.regions for block in region.blocks]
+    blocks = op.blocks
     given = op.operands if op.name == "scf.while" else ()
     ivs: Sequence[Value] = ()
     if op.name in {"affine.for", "scf.for"}:

@@ -189,7 +189,7 @@ def _entries(
 
 def _written(function: Function, stores: _Stores) -> set[Value]:
     """Arguments that a host function may write to, directly or through its calls."""
-    operations = [op for block in function.blocks for op in block.operations]
+    operations = function.operation.nested
     written = written_in(operations)
     for root in operations:
         for op in root.walk():

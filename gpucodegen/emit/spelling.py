@@ -77,7 +77,6 @@ def stored_bytes(kind: str) -> int:
 
 
 def is_index(ty: Type) -> bool:
-    """Whether a type is ``index``."""
     return isinstance(ty, IndexType)
 
 

@@ -27,7 +27,7 @@ of cache lines and Numba's time grows with every call::
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import field, replace
 
@@ -35,7 +35,7 @@ from gpucodegen.dialects import affine
 from gpucodegen.emit.expressions import Precedence, Text, binary, call, number
 from gpucodegen.emit.source import SourceWriter
 from gpucodegen.ir.affine import AffineExpr, Binary, linear_form
-from gpucodegen.ir.operation import Block, Operation, Value
+from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.records import dataclass
 
 LOOPS = frozenset({"affine.for", "affine.parallel", "scf.for", "scf.while"})
@@ -150,7 +150,7 @@ class _Lifetimes:
         """Number each operation's first and last position."""
         for op in operations:
             start = position = position + 1
-            for block in _blocks(op):
+            for block in op.blocks:
                 position = self.number(block.operations, position + 1)
             position += bool(op.regions)
             self._spans[id(op)] = (start, position)
@@ -184,7 +184,7 @@ class _Lifetimes:
             # Bounds may be read again before every iteration.
             self._read(_bounds(op), end)
             self._loops.append((start, end))
-        for block in _blocks(op):
+        for block in op.blocks:
             if skipped is not None:
                 self._start(block.arguments[skipped:], start)
                 self._carried += block.arguments[skipped:]
@@ -198,7 +198,7 @@ class _Lifetimes:
 
     def _keep_apart(self, op: Operation) -> None:
         """Between blocks textual order is no execution order: share no variable."""
-        for block in _blocks(op):
+        for block in op.blocks:
             for value in (v for inner in block.operations for v in inner.results):
                 self.starts.pop(value, None)
 
@@ -226,7 +226,7 @@ class _Lifetimes:
             self.wishes += zip(carried, block.operations[-1].operands, strict=True)
             self.wishes += zip(carried, inits, strict=True)
         elif op.name in BRANCHES and op.results:
-            for block in _blocks(op):
+            for block in op.blocks:
                 yielded = block.operations[-1].operands
                 self.wishes += zip(op.results, yielded, strict=True)
 
@@ -239,11 +239,6 @@ def _jumps(op: Operation) -> bool:
 def _bounds(op: Operation) -> tuple[Value, ...]:
     carried = len(op.results) if op.name in CARRYING else 0
     return op.operands[: len(op.operands) - carried]
-
-
-def _blocks(op: Operation) -> Iterator[Block]:
-    for region in op.regions:
-        yield from region.blocks
 
 
 LEAST = 3

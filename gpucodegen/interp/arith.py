@@ -208,7 +208,7 @@ def _floats(function: Callable[..., float]) -> Evaluate:
     return evaluate
 
 
-def _constant(_: Machine, op: Operation) -> Any:
+def typed_constant(_: Machine, op: Operation) -> Any:
     return constant(op.attributes.get("value"), op.results[0].type)
 
 
@@ -266,7 +266,7 @@ def _unsigned_product(a: int, b: int, bits: int) -> tuple[int, int]:
 ARITH_OPERATIONS: dict[str, Evaluate] = {
     **{f"arith.{name}": integers(name) for name in INTEGERS},
     **{f"arith.{name}": _floats(function) for name, function in FLOATS.items()},
-    "arith.constant": _constant,
+    "arith.constant": typed_constant,
     "arith.select": _select,
     "arith.flush_denormals": _flushed,
     "arith.addui_extended": _extended(_sum),
@@ -351,10 +351,6 @@ _OF_ARITH = {
 }
 
 
-def _index_constant(_: Machine, op: Operation) -> Any:
-    return constant(op.attributes.get("value"), op.results[0].type)
-
-
 def _cast_signed(_: Machine, op: Operation, value: int) -> int:
     return canonical(wrapped(value, bits_of(op.operands[0].type)), op.results[0].type)
 
@@ -375,8 +371,8 @@ def cmp_word(op: Operation) -> str:
 
 INDEX_OPERATIONS: dict[str, Evaluate] = {
     **{f"index.{ours}": integers(theirs) for ours, theirs in _OF_ARITH.items()},
-    "index.constant": _index_constant,
-    "index.bool.constant": _index_constant,
+    "index.constant": typed_constant,
+    "index.bool.constant": typed_constant,
     "index.casts": _cast_signed,
     "index.castu": _cast_unsigned,
     "index.cmp": _cmp,

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from gpucodegen.interp.arith import divided
+from gpucodegen.interp.arith import divided, typed_constant
 from gpucodegen.interp.machine import Machine
 from gpucodegen.interp.registry import Evaluate
-from gpucodegen.interp.values import canonical, constant, elementwise
+from gpucodegen.interp.values import canonical, elementwise
 from gpucodegen.ir.operation import Operation
 from gpucodegen.ir.types import element_type
 
@@ -125,10 +125,6 @@ def _function(function: Callable[..., Any]) -> Evaluate:
     return evaluate
 
 
-def _constant(_: Machine, op: Operation) -> Any:
-    return constant(op.attributes.get("value"), op.results[0].type)
-
-
 def _bitcast(m: Machine, op: Operation, value: Any) -> Any:
     from gpucodegen.interp.casts import bitcast
 
@@ -137,6 +133,6 @@ def _bitcast(m: Machine, op: Operation, value: Any) -> Any:
 
 OPERATIONS: dict[str, Evaluate] = {
     **{f"complex.{name}": _function(f) for name, f in _FUNCTIONS.items()},
-    "complex.constant": _constant,
+    "complex.constant": typed_constant,
     "complex.bitcast": _bitcast,
 }

@@ -136,28 +136,25 @@ def _on_lane_zero(m: Machine, op: Operation, lane: int, *values: Any) -> Any:
     )
 
 
+def _axis(whole: Any, part: Any) -> int:
+    """The dimension in which two types differ."""
+    extents = enumerate(zip(whole.shape, part.shape, strict=True))
+    return next(d for d, (a, b) in extents if a != b)
+
+
 def _joined(values: list[Any], whole: Any, part: Any) -> Any:
     """Concatenate all lanes' parts along the dimension in which the types differ."""
     import numpy as np
 
     if whole == part:
         return values[0]
-    axis = next(
-        d
-        for d, (a, b) in enumerate(zip(whole.shape, part.shape, strict=True))
-        if a != b
-    )
-    return np.concatenate(values, axis=axis)
+    return np.concatenate(values, axis=_axis(whole, part))
 
 
 def _dealt(value: Any, whole: Any, part: Any, lane: int) -> Any:
     if whole == part:
         return value
-    axis = next(
-        d
-        for d, (a, b) in enumerate(zip(whole.shape, part.shape, strict=True))
-        if a != b
-    )
+    axis = _axis(whole, part)
     size = part.shape[axis]
     return value.take(range(lane * size, (lane + 1) * size), axis=axis)
 

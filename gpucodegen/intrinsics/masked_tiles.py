@@ -6,6 +6,7 @@ elsewhere, and nothing outside is touched.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from llvmlite import ir
@@ -58,12 +59,7 @@ def vload_selected(face: Backend, n: int, name: str) -> Any:
         return signature(tile, p, types.unliteral(off), bits, tile)
 
     def lower(low: Lowering, p: Any, off: Any, mask: Any, otherwise: Any) -> Any:
-        rows = zip(
-            _places(low, tile, p, off),
-            regroup_pieces(low, bits, tile, low.pieces(mask)),
-            low.pieces(otherwise),
-            strict=True,
-        )
+        rows = _rows(low, tile, (p, off), mask, otherwise)
         return low.pack(tile, [_load(low, name, *row) for row in rows])
 
     return face.define(f"vload_selected_{n}_{name}", 4, typing_rule, lower)
@@ -79,16 +75,19 @@ def vstore_selected(face: Backend, n: int, name: str) -> Any:
         return signature(types.void, p, types.unliteral(off), bits, tile)
 
     def lower(low: Lowering, p: Any, off: Any, mask: Any, value: Any) -> None:
-        rows = zip(
-            _places(low, tile, p, off),
-            regroup_pieces(low, bits, tile, low.pieces(mask)),
-            low.pieces(value),
-            strict=True,
-        )
-        for row in rows:
+        for row in _rows(low, tile, (p, off), mask, value):
             _store(low, name, *row)
 
     return face.define(f"vstore_selected_{n}_{name}", 4, typing_rule, lower)
+
+
+def _rows(
+    low: Lowering, tile: Tile, place: tuple[Any, Any], mask: Any, values: Any
+) -> Iterator[tuple[Any, Any, Any]]:
+    """Address, mask and values of each piece of a row."""
+    bits = Tile(tile.shape, types.boolean)
+    masks = regroup_pieces(low, bits, tile, low.pieces(mask))
+    return zip(_places(low, tile, *place), masks, low.pieces(values), strict=True)
 
 
 def _places(low: Lowering, tile: Tile, p: Any, off: Any) -> list[Any]:

@@ -117,6 +117,26 @@ class Operation:
         return (*self.operands, *passed) if self.successors else self.operands
 
     @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The blocks of all regions."""
+        return tuple([block for region in self.regions for block in region.blocks])
+
+    @property
+    def block_arguments(self) -> tuple[Value, ...]:
+        """The arguments of all blocks of the regions."""
+        return tuple([value for block in self.blocks for value in block.arguments])
+
+    @property
+    def nested(self) -> tuple[Operation, ...]:
+        """The operations of all blocks, without those inside them."""
+        return tuple([op for block in self.blocks for op in block.operations])
+
+    @property
+    def defined(self) -> tuple[Value, ...]:
+        """The results and the arguments of all blocks."""
+        return (*self.results, *self.block_arguments) if self.regions else self.results
+
+    @property
     def dialect(self) -> str:
         """Name up to the first dot."""
         return self.name.partition(".")[0]
@@ -312,21 +332,13 @@ def clone(op: Operation, mapping: ValueMap | None = None) -> Operation:
     labels = {
         block.label: Label(block.label.name)
         for nested in op.walk()
-        for region in nested.regions
-        for block in region.blocks
+        for block in nested.blocks
         if block.label is not None
     }
     for nested in op.walk():
-        for value in _defined_by(nested):
+        for value in nested.defined:
             mapping[value] = value.renewed()
     return _copy(op, mapping, labels)
-
-
-def _defined_by(op: Operation) -> Iterator[Value]:
-    yield from op.results
-    for region in op.regions:
-        for block in region.blocks:
-            yield from block.arguments
 
 
 def _copy(

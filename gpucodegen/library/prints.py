@@ -296,8 +296,6 @@ def _bits(kind: str) -> Routine:
     """A narrow float that is passed as its bits."""
 
     def show(given: RoutineCall) -> tuple[()]:
-        from gpucodegen.ir.number_formats import of_bits
-
         write(float_text(of_bits(int(given.operands[0]) & 0xFFFF, kind)))
         return ()
 
@@ -305,8 +303,7 @@ def _bits(kind: str) -> Routine:
 
 
 def _fixed(text: str) -> Routine:
-    def show(given: RoutineCall) -> tuple[()]:
-        del given
+    def show(_: RoutineCall) -> tuple[()]:
         write(text)
         return ()
 

@@ -111,13 +111,11 @@ CHECKS: dict[str, Routine] = {
 _C_INTERFACE = "_mlir_ciface_"
 
 
-def _seconds(given: RoutineCall) -> tuple[float]:
-    del given
+def _seconds(_: RoutineCall) -> tuple[float]:
     return (time.time(),)
 
 
-def _nanoseconds(given: RoutineCall) -> tuple[int]:
-    del given
+def _nanoseconds(_: RoutineCall) -> tuple[int]:
     return (time.time_ns(),)
 
 

@@ -48,8 +48,7 @@ def _potrf(run: Any, o: Options, a: Array) -> Arrays:
     return tuple(run(a, lower=_is_lower(o), clean=False))
 
 
-def _getrf(run: Any, o: Options, a: Array) -> Arrays:
-    del o
+def _getrf(run: Any, _: Options, a: Array) -> Arrays:
     factors, pivots, info = run(a)
     return factors, pivots + 1, info
 

@@ -78,8 +78,7 @@ def _skip_sizes(p: Parser, leaf: Leaf, results: int) -> None:
 
 
 def _skip_size(p: Parser, leaf: Leaf) -> None:
-    if p.token == "min":
-        p.advance()
+    if p.accept("min"):
         p.listed("(", ")", lambda: parse_sum(p, leaf))
     else:
         parse_sum(p, leaf)
@@ -312,8 +311,7 @@ def parse_subscript(p: Parser) -> tuple[AffineMap, list[Value]]:
 
 
 def _value_leaf(p: Parser, operands: _Operands) -> AffineExpr:
-    if p.token == "symbol":
-        p.advance()
+    if p.accept("symbol"):
         p.expect("(")
         value = p.resolve(p.use(), INDEX)
         p.close("(", ")")

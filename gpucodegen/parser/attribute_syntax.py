@@ -102,15 +102,13 @@ def parse_typed(p: Parser) -> Attribute:
 # -- by leading token ------------------------------------------------------------------
 
 
-def _string(p: Parser, ty: Type | None) -> Attribute:
-    del ty
+def _string(p: Parser, _: Type | None) -> Attribute:
     value = p.string()
     written = p.type() if p.accept(":") else None
     return StringAttr(value, None if isinstance(written, NoneType) else written)
 
 
-def _symbol(p: Parser, ty: Type | None) -> Attribute:
-    del ty
+def _symbol(p: Parser, _: Type | None) -> Attribute:
     path = SymbolRefAttr(p.symbol_path())
     if p.token == ":":  # a function attribute of 2019 text, @f : type
         p.advance()
@@ -118,20 +116,17 @@ def _symbol(p: Parser, ty: Type | None) -> Attribute:
     return path
 
 
-def _array(p: Parser, ty: Type | None) -> Attribute:
-    del ty
+def _array(p: Parser, _: Type | None) -> Attribute:
     with p.nested():
         return ArrayAttr(tuple(p.listed("[", "]", lambda: parse_typed(p))))
 
 
-def _dictionary(p: Parser, ty: Type | None) -> Attribute:
-    del ty
+def _dictionary(p: Parser, _: Type | None) -> Attribute:
     return dictionary(parse_dictionary(p))
 
 
-def _hash(p: Parser, ty: Type | None) -> Attribute:
+def _hash(p: Parser, _: Type | None) -> Attribute:
     """An alias ``#name``, or a dialect attribute, kept as text."""
-    del ty
     start = p.start
     name = p.advance()
     adjacent = p.token == "<" and p.start == start + len(name)
@@ -149,9 +144,8 @@ def _hash(p: Parser, ty: Type | None) -> Attribute:
     return OpaqueAttr(name + body)
 
 
-def _bare_map(p: Parser, ty: Type | None) -> Attribute:
+def _bare_map(p: Parser, _: Type | None) -> Attribute:
     """A bare map or set of 2019 text, or a function type."""
-    del ty
     if p.looks_like_map():
         value = p.affine_map_or_set()
         is_map = isinstance(value, AffineMap)
@@ -174,8 +168,7 @@ _BY_FIRST: dict[str, Callable[[Parser, Type | None], Attribute]] = {
 
 def _boolean(p: Parser, ty: Type | None) -> Attribute:
     start, word = p.start, p.advance()
-    if p.token == ":":
-        p.advance()
+    if p.accept(":"):
         ty = p.type()
         _check_boolean(p, word, ty, start)
     value = int(word == "true")
@@ -190,14 +183,12 @@ def _check_boolean(p: Parser, word: str, ty: Type, start: int) -> None:
         )
 
 
-def _unit(p: Parser, ty: Type | None) -> Attribute:
-    del ty
+def _unit(p: Parser, _: Type | None) -> Attribute:
     p.advance()
     return UnitAttr()
 
 
-def _affine_map(p: Parser, ty: Type | None) -> Attribute:
-    del ty
+def _affine_map(p: Parser, _: Type | None) -> Attribute:
     p.advance()
     p.expect("<")
     value = p.bare_affine_map()
@@ -205,8 +196,7 @@ def _affine_map(p: Parser, ty: Type | None) -> Attribute:
     return AffineMapAttr(value)
 
 
-def _affine_set(p: Parser, ty: Type | None) -> Attribute:
-    del ty
+def _affine_set(p: Parser, _: Type | None) -> Attribute:
     p.advance()
     p.expect("<")
     value = p.bare_integer_set()
@@ -214,9 +204,8 @@ def _affine_set(p: Parser, ty: Type | None) -> Attribute:
     return IntegerSetAttr(value)
 
 
-def _dense_array(p: Parser, ty: Type | None) -> Attribute:
+def _dense_array(p: Parser, _: Type | None) -> Attribute:
     """``array<i32: 1, 2>``."""
-    del ty
     p.advance()
     p.expect("<")
     start = p.start
@@ -235,14 +224,12 @@ def _dense_array(p: Parser, ty: Type | None) -> Attribute:
     return DenseArrayAttr(element, tuple(values))
 
 
-def _strided(p: Parser, ty: Type | None) -> Attribute:
-    del ty
+def _strided(p: Parser, _: Type | None) -> Attribute:
     return parse_strided(p)
 
 
-def _location(p: Parser, ty: Type | None) -> Attribute:
+def _location(p: Parser, _: Type | None) -> Attribute:
     """``loc(...)``."""
-    del ty
     return LocationAttr(p.trailing_location())
 
 
@@ -301,8 +288,7 @@ def _alias(p: Parser) -> Location:
 
 def _file_or_name(p: Parser) -> Location:
     name = p.string()
-    if p.token == "(":
-        p.advance()
+    if p.accept("("):
         child = _instance(p)
         p.close("(", ")")
         return NameLoc(name, child)

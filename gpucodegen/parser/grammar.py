@@ -22,6 +22,7 @@ from gpucodegen.ir.operation import Operation, Region, Successor, Value, deep_re
 from gpucodegen.ir.types import INDEX, FunctionType, Type
 from gpucodegen.parser import affine, attribute_syntax, definitions, operations, types
 from gpucodegen.parser.legacy import spellings
+from gpucodegen.parser.lexer import T
 from gpucodegen.parser.operations import with_refined
 from gpucodegen.parser.parser import MAX_DEPTH, Parser
 
@@ -99,28 +100,21 @@ class Grammar(Parser):
     def affine_map(self) -> AffineMap:
         if self.token == "(":
             return affine.parse_map(self)
-        start = self.start
-        value = self.attribute()
-        if not isinstance(value, AffineMapAttr):
-            raise errors.InvalidAttribute(
-                self.location(start),
-                problem=f"{value} is not an affine map",
-                hint="Write affine_map<(d0) -> (d0)>",
-            )
-        return value.map
+        hint = "Write affine_map<(d0) -> (d0)>"
+        return self._attribute_of(AffineMapAttr, "an affine map", hint).map
 
     def integer_set(self) -> IntegerSet:
         if self.token == "(":
             return affine.parse_set(self)
-        start = self.start
-        value = self.attribute()
-        if not isinstance(value, IntegerSetAttr):
-            raise errors.InvalidAttribute(
-                self.location(start),
-                problem=f"{value} is not an integer set",
-                hint="Write affine_set<(d0) : (d0 >= 0)>",
-            )
-        return value.set
+        hint = "Write affine_set<(d0) : (d0 >= 0)>"
+        return self._attribute_of(IntegerSetAttr, "an integer set", hint).set
+
+    def _attribute_of(self, kind: type[T], what: str, hint: str) -> T:
+        start, value = self.start, self.attribute()
+        if isinstance(value, kind):
+            return value
+        problem = f"{value} is not {what}"
+        raise errors.InvalidAttribute(self.location(start), problem=problem, hint=hint)
 
     def affine_operands(self, dims: int, syms: int) -> list[Value]:
         """``(%d0, %d1)[%s0]`` with the given numbers of dimensions and symbols."""

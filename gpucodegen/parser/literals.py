@@ -54,8 +54,7 @@ def parse_number(p: Parser, ty: Type | None = None) -> Attribute:
     if not token[:1].isdigit():
         raise p.unexpected("a number")
     p.advance()
-    if p.token == ":":
-        p.advance()
+    if p.accept(":"):
         ty = p.type()
     if ty is None:
         ty = F64 if "." in token else I64
@@ -189,8 +188,7 @@ def parse_dense(p: Parser, ty: Type | None) -> DenseElementsAttr:
     begin = p.start
     shape = () if p.token == ">" else parse_literal(p, items)
     p.close("<", ">")
-    if p.token == ":":
-        p.advance()
+    if p.accept(":"):
         ty = p.type()
     return elements(p, static_shaped(p, ty, begin), items, shape, begin)
 
@@ -245,8 +243,7 @@ def _item(p: Parser) -> Item:
     start = p.start
     if p.token == "(":
         return p.balanced(), start
-    if p.token == "-":
-        p.advance()
+    if p.accept("-"):
         if not p.token[:1].isdigit():
             raise p.unexpected("a number")
         return f"-{p.advance()}", start
@@ -483,9 +480,8 @@ def parse_opaque(p: Parser, ty: Type | None) -> Attribute:
     return OpaqueElementsAttr(dialect, text, _stated(p, ty)[0])
 
 
-def parse_distinct(p: Parser, ty: Type | None) -> Attribute:
+def parse_distinct(p: Parser, _: Type | None) -> Attribute:
     """``distinct[0]<attribute>``; one number stands for one attribute."""
-    del ty
     p.advance()
     p.expect("[")
     if not p.token[:1].isdigit():

@@ -185,8 +185,7 @@ def parse_memref(p: Parser, offset: int) -> Type:
     begin = p.start
     layouts: list[Attribute] = []
     space: Attribute | None = None
-    while p.token == ",":
-        p.advance()
+    while p.accept(","):
         begin = begin if layouts else p.start
         layout = _layout(p)
         if layout is not None:

@@ -177,8 +177,7 @@ def _moved(read: Read, places: Mapping[int, int]) -> Read:
     return replace(read, follows=tuple(follows))
 
 
-def _itself(b: OperationList, elements: Sequence[Scalar]) -> Scalar:
-    del b
+def _itself(_: OperationList, elements: Sequence[Scalar]) -> Scalar:
     return elements[0]
 
 

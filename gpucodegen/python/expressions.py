@@ -447,13 +447,11 @@ def _size(c: Context, array: Array) -> Bound:
     return found
 
 
-def _shape(c: Context, array: Array) -> Bound:
-    del c
+def _shape(_: Context, array: Array) -> Bound:
     return array.extents
 
 
-def _rank(c: Context, array: Array) -> Bound:
-    del c
+def _rank(_: Context, array: Array) -> Bound:
     return known(len(array.extents))
 
 
@@ -465,18 +463,15 @@ def _imaginary(c: Context, array: Array) -> Bound:
     return numpy_functions.part(c.b, "im", array)
 
 
-def _dtype(c: Context, array: Array) -> Bound:
-    del c
+def _dtype(_: Context, array: Array) -> Bound:
     return array.dtype
 
 
-def _transposed(c: Context, array: Array) -> Bound:
-    del c
+def _transposed(_: Context, array: Array) -> Bound:
     return lazy(array).permuted(range(len(array.extents))[::-1])
 
 
-def _size_of_element(c: Context, array: Array) -> Bound:
-    del c
+def _size_of_element(_: Context, array: Array) -> Bound:
     return known(array.dtype.itemsize)
 
 

@@ -240,7 +240,7 @@ class JitFunction:
         from gpucodegen.python.written_buffers import READS_AND_CALLS, writes
 
         function = func.Function(made.module.functions[made.made.symbol])
-        body = [op for block in function.blocks for op in block.operations]
+        body = function.operation.nested
         arrays: list[tuple[str, Any, bool]] = [
             (name, value, writes(body, argument, reads=READS_AND_CALLS) > 0)
             for name, value, argument in zip(

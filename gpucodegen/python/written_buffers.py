@@ -57,13 +57,9 @@ def _aliases(operations: Sequence[Operation], buffer: Value) -> set[Value]:
         before = len(shown)
         for op in (op for root in operations for op in root.walk()):
             if any(v in shown for inner in op.walk() for v in inner.operands):
-                made = (*op.results, *_arguments(op))
+                made = op.defined
                 shown.update(v for v in made if isinstance(v.type, MemRefType))
     return shown
-
-
-def _arguments(op: Operation) -> list[Value]:
-    return [v for region in op.regions for b in region.blocks for v in b.arguments]
 
 
 def _after(
@@ -77,13 +73,12 @@ def _after(
         nested = [*op.walk()]
         if not any(buffer in inner.results for inner in nested):
             continue
-        made = (v for inner in nested for v in (*inner.results, *_arguments(inner)))
+        made = (v for inner in nested for v in inner.defined)
         if op.regions and op.name != "scf.if" and root not in made:
             yield op
         else:
-            for region in op.regions:
-                for block in region.blocks:
-                    yield from _after(block.operations, buffer, root)
+            for block in op.blocks:
+                yield from _after(block.operations, buffer, root)
         yield from operations[n + 1 :]
 
 

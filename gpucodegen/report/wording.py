@@ -19,7 +19,6 @@ class SourceLine:
 
     @staticmethod
     def of(text: str) -> SourceLine:
-        """The lines of a text."""
         return SourceLine(tuple(text.split("\n")))
 
     def quote(self, location: Location) -> str:

@@ -438,9 +438,8 @@ def _same(q: _Sequence, op: Operation) -> list[Handle]:
     return [q.of(op)] * len(op.results)
 
 
-def _nothing(q: _Sequence, op: Operation) -> list[Handle]:
+def _nothing(_: _Sequence, op: Operation) -> list[Handle]:
     """Simplifications, which the compiler makes anyway, and prints."""
-    del q
     return [()] * len(op.results)
 
 
@@ -501,8 +500,7 @@ def _nests(q: _Sequence) -> list[Nest]:
     return [one for one in q.known if isinstance(one, Nest)]
 
 
-def _parameter(q: _Sequence, op: Operation) -> list[Handle]:
-    del q
+def _parameter(_: _Sequence, op: Operation) -> list[Handle]:
     value = op.attributes["value"]
     if not isinstance(value, IntegerAttr):
         raise _refused(op, "Give an integer")
@@ -702,7 +700,7 @@ def _reduced(
 
 def _split_reduction(q: _Sequence, op: Operation) -> list[Handle]:
     """``split_reduction``: parts of a dimension; fill and merge have no handles."""
-    parts = _number(op, "split_factor", 0)
+    parts = op.integer("split_factor", 0)
     if parts < 1:
         raise _refused(op, "State the split_factor")
     for nest in q.nests(op):
@@ -852,20 +850,15 @@ def _vectorize(q: _Sequence, op: Operation) -> list[Handle]:
     return [q.of(op)] * len(op.results)
 
 
-def _number(op: Operation, name: str, default: int) -> int:
-    given = op.attributes.get(name)
-    return given.value if isinstance(given, IntegerAttr) else default
-
-
 def _unroll(q: _Sequence, op: Operation) -> list[Handle]:
     for loop in q.loops(op):
-        q.add(loop.function, s.unroll(loop.name, factor=_number(op, "factor", 2)))
+        q.add(loop.function, s.unroll(loop.name, factor=op.integer("factor", 2)))
     return []
 
 
 def _unroll_and_jam(q: _Sequence, op: Operation) -> list[Handle]:
     for loop in q.loops(op):
-        factor = _number(op, "factor", 2)
+        factor = op.integer("factor", 2)
         q.add(loop.function, s.unroll_and_jam(loop.name, factor=factor))
     return []
 

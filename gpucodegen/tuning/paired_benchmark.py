@@ -7,7 +7,6 @@ default one.
 
 from __future__ import annotations
 
-import math
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -16,11 +15,10 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 import numpy as np
 
-from gpucodegen.checking import PLACES
+from gpucodegen.checking import PLACES, unit_of
 from gpucodegen.compiling.tuned_schedules import Point, with_point
 from gpucodegen.interp.values import numbers
-from gpucodegen.ir.number_formats import FORMATS
-from gpucodegen.ir.types import ComplexType, FloatType, Type, element_type
+from gpucodegen.ir.types import FloatType, Type, element_type
 from gpucodegen.program_text import of_module
 from gpucodegen.records import dataclass
 from gpucodegen.tiling.tuning.calibration import gain
@@ -80,7 +78,7 @@ def _numbers(value: Any, ty: Type) -> np.ndarray:
 
 def _apart(a: np.ndarray, b: np.ndarray, ty: Type) -> np.ndarray:
     """A mask of the numbers that differ too much."""
-    unit = _unit(ty)
+    unit = unit_of(ty)
     if not unit:
         return a != b
     wide = np.complex128 if b.dtype.kind == "c" else np.float64
@@ -91,20 +89,6 @@ def _apart(a: np.ndarray, b: np.ndarray, ty: Type) -> np.ndarray:
     with np.errstate(invalid="ignore"):
         near = np.abs(x - y) <= bound
     return ~(near | (x == y) | (np.isnan(x) & np.isnan(y)))
-
-
-def _unit(ty: Type) -> float:
-    """The unit in the last place of 1.0; zero for integers.
-
-    >>> from gpucodegen.ir.types import BF16, I32
-    >>> _unit(I32), _unit(BF16) == 2.0**-7
-    (0.0, True)
-    """
-    element = element_type(ty)
-    element = element.element if isinstance(element, ComplexType) else element
-    if not isinstance(element, FloatType):
-        return 0.0
-    return math.ldexp(1.0, 1 - FORMATS[element.name].precision)
 
 
 Launch = Callable[..., Any]

@@ -74,13 +74,9 @@ class Subject:
 
         Raises RuntimeError on a machine with another key.
         """
-        from gpucodegen.api import parse
-        from gpucodegen.program import Program
-        from gpucodegen.program_text import of_module
         from gpucodegen.tuning.arguments import real
 
-        module = parse(self.text, allow_unregistered=True)
-        program, given = Program(of_module(module), self.options), real(self.arguments)
+        program, given = self._program(), real(self.arguments)
         made = identity_of(program, self.name, given, self.pipeline, self.scope)
         if made != self.identity:
             raise RuntimeError(
@@ -106,10 +102,15 @@ class Subject:
                 self._compile()
         return None
 
-    def _compile(self) -> None:
+    def _program(self) -> Program:
         from gpucodegen.api import parse
         from gpucodegen.program import Program
         from gpucodegen.program_text import of_module
+
+        module = parse(self.text, allow_unregistered=True)
+        return Program(of_module(module), self.options)
+
+    def _compile(self) -> None:
         from gpucodegen.tuning.arguments import real
         from gpucodegen.tuning.paired_benchmark import (
             DEFAULT,
@@ -117,9 +118,7 @@ class Subject:
             scheduled,
         )
 
-        module = parse(self.text, allow_unregistered=True)
-        program = Program(of_module(module), self.options)
-        made = scheduled(program, self.name, DEFAULT)
+        made = scheduled(self._program(), self.name, DEFAULT)
         compile_kernels(made, real(self.arguments))
 
     def timing(self, program: Program, arguments: tuple[Any, ...]) -> Timing:

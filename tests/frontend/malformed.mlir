@@ -358,10 +358,10 @@ func.func @f(%x: f32, %n: index, %A: memref<4x?xf32>) {
   return
 }
 // -----
-// alloc sizes | P026 | '?'
+// alloc sizes | V002 | '?'
 func.func @f(%x: f32, %n: index, %A: memref<4x?xf32>) {
   %c0 = arith.constant 0 : index
-  %0 = memref.alloc§() : memref<?xf32>
+  %0 = §memref.alloc() : memref<?xf32>
   return
 }
 // -----

@@ -102,7 +102,6 @@ class Access:
 
     @property
     def writes(self) -> bool:
-        """Whether this is a write."""
         return self.kind is AccessKind.WRITE
 
     @property

@@ -41,7 +41,6 @@ from gpucodegen.tiling.model.scop import (
 from gpucodegen.tiling.proof.cases import ANY, Case
 from gpucodegen.tiling.proof.cell_owners import Tiling
 from gpucodegen.tiling.proof.kernel_accesses import (
-    MOST_POINTS,
     Condition,
     Fence,
     KernelAccesses,
@@ -374,12 +373,8 @@ def unlike_blocks(
         return
     formulas = [formula(text, is_constraint=is_test) for text, is_test in control]
     used = sorted(frozenset[str]().union(*(each.variables for each in formulas)))
-    shape = [kernel.extent(name) for name in used]
-    if prod(shape) > MOST_POINTS:
-        raise UndecidedError("too many blocks")
-    grid = np.indices(shape, np.int64).reshape(len(used), -1)
-    values = dict(zip(used, grid, strict=True))
-    rows = [np.broadcast_to(each.value(values), prod(shape)) for each in formulas]
+    values, count = kernel.all_blocks(used)
+    rows = [np.broadcast_to(each.value(values), count) for each in formulas]
     _, first = np.unique(np.stack(rows), axis=1, return_index=True)
     if len(first) > MOST_KINDS:
         raise UndecidedError("too many kinds of blocks")

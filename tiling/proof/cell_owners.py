@@ -527,12 +527,8 @@ def _tiles(
 ) -> tuple[dict[str, Integers], Integers]:
     """All values of some block and loop variables, and the number of the block."""
     blocks = sorted(variables & kernel.blocks.keys())
-    shape = [kernel.extent(name) for name in blocks]
-    if prod(shape) > MOST_POINTS:
-        raise UndecidedError("too many blocks")
-    grid = np.indices(shape, np.int64).reshape(len(blocks), prod(shape))
-    values: dict[str, Integers] = dict(zip(blocks, grid, strict=True))
-    block = np.arange(prod(shape))
+    values, count = kernel.all_blocks(blocks)
+    block = np.arange(count)
     for n, loop in enumerate(outer):
         if f"loop {n}" not in variables:
             continue

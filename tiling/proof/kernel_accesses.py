@@ -131,6 +131,15 @@ class KernelAccesses:
             raise UndecidedError(f"the extent of {block}")
         return extent
 
+    def all_blocks(self, names: Sequence[str]) -> tuple[dict[str, Integers], int]:
+        """The numbers of all blocks along these dimensions, and how many there are."""
+        shape = [self.extent(name) for name in names]
+        count = prod(shape)
+        if count > MOST_POINTS:
+            raise UndecidedError("too many blocks")
+        grid = np.indices(shape, np.int64).reshape(len(names), count)
+        return dict(zip(names, grid, strict=True)), count
+
     @property
     def unknown(self) -> frozenset[str]:
         """The variables that may have any value: parameters, and blocks of those."""

@@ -445,9 +445,8 @@ def _is_of_warps(node: Node) -> TypeGuard[Barrier]:
     return not (node.of_grid or node.alone)
 
 
-def is_convergence(barrier: Barrier, distance: int) -> bool:
+def is_convergence(_: Barrier, __: int) -> bool:
     """Whether the lanes of a warp meet there: always."""
-    del barrier, distance
     return True
 
 
@@ -502,13 +501,9 @@ def _trips(kernel: KernelAccesses, loops: Sequence[Loop]) -> _Trips:
 def _most(kernel: KernelAccesses, text: str) -> int:
     """The greatest value of a trip count over all blocks."""
     bound = formula(text)
-    used = sorted(bound.variables)
     if not bound.variables <= kernel.blocks.keys():
         raise UndecidedError(text)
-    shape = [kernel.extent(name) for name in used]
-    if prod(shape) > MOST_POINTS:
-        raise UndecidedError("too many blocks")
-    grid = np.indices(shape, np.int64).reshape(len(used), prod(shape))
-    most = int(np.max(bound.value(dict(zip(used, grid, strict=True)))))
+    values, _ = kernel.all_blocks(sorted(bound.variables))
+    most = int(np.max(bound.value(values)))
     check_bounds(0, most)
     return max(most, 0)

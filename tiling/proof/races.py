@@ -262,13 +262,11 @@ def _orders(fence: Instances, memory: str) -> bool:
     return not isinstance(fence.node, Barrier) or memory in fence.node.orders
 
 
-def _any(fence: Instances) -> bool:
-    del fence
+def _any(_: Instances) -> bool:
     return True
 
 
-def _none(fence: Instances) -> bool:
-    del fence
+def _none(_: Instances) -> bool:
     return False
 
 

@@ -54,7 +54,6 @@ class UnitNest:
     units: tuple[Unit, ...]
 
     def instances(self, unit: Unit) -> Instances:
-        """The instances of a unit."""
         return self.model.statement(unit.name)
 
     def ordered(self) -> Iterator[tuple[Dependence, Unit, Unit]]:

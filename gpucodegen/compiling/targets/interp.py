@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from gpucodegen.runtime.host.spec import KernelSpec
 
 
-def passes(options: Options) -> Sequence[ModulePass]:
-    del options
+def passes(_: Options) -> Sequence[ModulePass]:
     return ()
 
 
@@ -34,9 +33,8 @@ def engine() -> Engine:
     _nothing()
 
 
-def assembly(spec: KernelSpec) -> str:
+def assembly(_: KernelSpec) -> str:
     """No machine code."""
-    del spec
     _nothing()
 
 

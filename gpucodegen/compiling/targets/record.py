@@ -27,9 +27,8 @@ def none() -> Sequence[str]:
     return ()
 
 
-def unknown(values: Sequence[Any]) -> str:
+def unknown(_: Sequence[Any]) -> str:
     """The default: no architecture, so kernels use the common feature set."""
-    del values
     return ""
 
 

@@ -189,8 +189,7 @@ def parse_parallel(r: Reader, state: State) -> None:
     r.one_of(("to",), "'to'")
     upper = _parse_side(r, "min", ivs)
     steps = [1] * len(ivs)
-    if r.token == "step":
-        r.advance()
+    if r.accept("step"):
         steps = r.listed("(", ")", r.integer)
     reductions = _parse_reductions(r)
     state.result_types = r.arrow_types()

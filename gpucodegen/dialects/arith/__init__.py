@@ -72,6 +72,12 @@ def constant(
     )
 
 
+def constant_for(op: Operation, value: Attribute) -> Operation:
+    """``arith.constant`` in place of an operation, with its results."""
+    attributes = {"value": value}
+    return Operation("arith.constant", (), op.results, attributes, location=op.location)
+
+
 def constant_value(op: Operation) -> int | float | None:
     """The number of a scalar ``arith.constant``, else None."""
     if op.name != "arith.constant":

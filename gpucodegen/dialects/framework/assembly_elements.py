@@ -37,6 +37,8 @@ class Printed:
     values: Mapping[str, Sequence[Value]]
     after_word: bool = True
     glue: bool = False
+    parameters: int = 0
+    """Operands that lists of numbers have shown."""
 
     def put(self, text: str) -> None:
         if not text:
@@ -330,10 +332,14 @@ class ResultTypes(FormatElement):
 
 @dataclass(frozen=True, slots=True)
 class RegionOf(FormatElement):
-    """A region; its terminator ``end`` is omitted if the operation has no results."""
+    """A region; its terminator ``end`` is omitted if the operation has no results.
+
+    Its arguments are shown where they are no part of the operation's own text.
+    """
 
     end: str = ""
     position: int = 0
+    arguments: bool = False
 
     def parse(self, parsed: ParsedElements) -> None:
         end = "" if parsed.types.get("results") else self.end
@@ -341,8 +347,9 @@ class RegionOf(FormatElement):
 
     def print(self, printed: Printed) -> None:
         region = printed.op.regions[self.position]
+        shown = self.arguments or not self.end
         printed.writer.write(" ")
-        printed.writer.region(region, arguments=not self.end, elide=self.end)
+        printed.writer.region(region, arguments=shown, elide=self.end)
 
 
 @dataclass(frozen=True, slots=True)

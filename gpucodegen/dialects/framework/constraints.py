@@ -51,10 +51,16 @@ def types_differ(
     )
 
 
+def check_dim(o: Operation) -> None:
+    """The source has rank 1 or more."""
+    ty = o.operands[0].type
+    require(
+        getattr(ty, "shape", None) != (), o, f"{ty} has no dimensions", "Remove this"
+    )
+
+
 def check_no_arguments(o: Operation) -> None:
-    blocks = [block for region in o.regions for block in region.blocks]
-    arguments = any(block.arguments for block in blocks)
-    require(not arguments, o, "its body takes arguments", "Remove them")
+    require(not o.block_arguments, o, "its body takes arguments", "Remove them")
 
 
 def agree(a: int | None, b: int | None) -> bool:
@@ -70,6 +76,11 @@ def compatible_shapes(first: Shape, second: Shape) -> bool:
 def shown(extent: int | None) -> str:
     """An extent as types show it."""
     return "?" if extent is None else str(extent)
+
+
+def listed(extents: Shape) -> str:
+    """``[2, ?]``."""
+    return f"[{', '.join(map(shown, extents))}]"
 
 
 def name_of(value: Value) -> str:

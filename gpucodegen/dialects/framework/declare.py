@@ -131,9 +131,8 @@ def always(*types: Type) -> Infer:
     return lambda _, __: types
 
 
-def indices(types: Types, attributes: Mapping[str, Attribute]) -> Sequence[Type]:
+def indices(_: Types, __: Mapping[str, Attribute]) -> Sequence[Type]:
     """Inference of ``index`` for every value of a variadic slot."""
-    del types, attributes
     return (INDEX,)
 
 

@@ -155,9 +155,7 @@ class Reader(Protocol):
         ...
 
     # -- types and attributes
-    def type(self) -> Type:
-        """A type."""
-        ...
+    def type(self) -> Type: ...
 
     def types(self) -> list[Type]:
         """Types separated by commas."""
@@ -241,9 +239,7 @@ class Reader(Protocol):
         """A branch target with the values it passes."""
         ...
 
-    def operation(self) -> Operation:
-        """One operation."""
-        ...
+    def operation(self) -> Operation: ...
 
 
 class Writer(Protocol):
@@ -253,9 +249,7 @@ class Writer(Protocol):
         """Append text; line breaks keep the indentation."""
         ...
 
-    def name(self, value: Value, /) -> str:
-        """Name of a value."""
-        ...
+    def name(self, value: Value, /) -> str: ...
 
     def names(self, values: Sequence[Value], /) -> str:
         """Names of values, with commas."""

@@ -45,9 +45,8 @@ def collective_of(op: Operation, constants: Constants) -> Collective | None:
     return None if found is None else found(op, constants)
 
 
-def _barrier(op: Operation, constants: Constants) -> Collective:
+def _barrier(op: Operation, _: Constants) -> Collective:
     """A barrier of the block or of each warp; ``memfence`` names the memories."""
-    del constants
     of_warp = "subgroup" in str(op.attributes.get("scope"))
     given = op.attributes.get("address_spaces")
     spaces = given.values if isinstance(given, ArrayAttr) else None
@@ -58,18 +57,15 @@ def _barrier(op: Operation, constants: Constants) -> Collective:
     )
 
 
-def _whole_block(op: Operation, constants: Constants) -> Collective:
-    del op, constants
+def _whole_block(_: Operation, __: Constants) -> Collective:
     return Collective(None)
 
 
-def _whole_grid(op: Operation, constants: Constants) -> Collective:
-    del op, constants
+def _whole_grid(_: Operation, __: Constants) -> Collective:
     return Collective(None, EVERYTHING, of_grid=True)
 
 
-def _whole_warp(op: Operation, constants: Constants) -> Collective:
-    del op, constants
+def _whole_warp(_: Operation, __: Constants) -> Collective:
     return Collective(ALL_LANES)
 
 

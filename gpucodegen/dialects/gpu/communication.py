@@ -51,7 +51,7 @@ def _check_kind(o: Operation, ty: Type) -> None:
 def check_all_reduce(o: Operation) -> None:
     """The name of an operation, or a body that combines two values."""
     value = o.operands[0]
-    block = next((b for region in o.regions for b in region.blocks), Block())
+    block = next(iter(o.blocks), Block())
     operations = block.operations
     require(
         bool(operations) != ("op" in o.attributes),
@@ -73,11 +73,6 @@ def check_all_reduce(o: Operation) -> None:
         )
 
 
-def _number(o: Operation, name: str, default: int = 0) -> int:
-    value = o.attributes.get(name)
-    return value.value if isinstance(value, IntegerAttr) else default
-
-
 def _is_power(number: int) -> bool:
     return number > 0 and number & (number - 1) == 0
 
@@ -92,7 +87,7 @@ def check_subgroup_reduce(o: Operation) -> None:
         "Reduce an integer or float, or a vector of rank 1",
     )
     _check_kind(o, element_type(ty))
-    size, stride = _number(o, "cluster_size", 1), _number(o, "cluster_stride", 1)
+    size, stride = o.integer("cluster_size", 1), o.integer("cluster_stride", 1)
     require(
         _is_power(size) and _is_power(stride),
         o,
@@ -109,7 +104,7 @@ def check_subgroup_reduce(o: Operation) -> None:
 
 def check_rotate(o: Operation) -> None:
     """The offset is below the width, which is a power of two."""
-    offset, width = _number(o, "offset"), _number(o, "width")
+    offset, width = o.integer("offset"), o.integer("width")
     require(
         _is_power(width) and 0 <= offset < width,
         o,
@@ -133,8 +128,7 @@ def parse_all_reduce(r: Reader, state: State) -> None:
     """``add %x uniform {} : (type) -> type``."""
     name = r.one_of((*GPU_KINDS, "min", "max"), "a name") if _at_name(r) else ""
     use = r.use()
-    if r.token == "uniform":
-        r.advance()
+    if r.accept("uniform"):
         state.attributes["uniform"] = UnitAttr()
     state.regions = [r.region()]
     state.attributes |= r.attr_dict()
@@ -177,8 +171,7 @@ def parse_warp(r: Reader, state: State) -> None:
     state.attributes["warp_size"] = IntegerAttr(r.integer(), I64)
     r.expect("]")
     state.operands = [r.resolve(lane, INDEX)]
-    if r.token == "args":
-        r.advance()
+    if r.accept("args"):
         r.expect("(")
         start = r.start
         uses = r.uses()
@@ -198,7 +191,7 @@ def _end(state: State) -> str:
 def print_warp(w: Writer, o: Operation) -> None:
     """``(%lane)[32] args(%v : type) -> (types) { .. }``."""
     lane, *arguments = o.operands
-    size = getattr(o.attributes["warp_size"], "value", 0)
+    size = o.integer("warp_size")
     w.write(f"({w.name(lane)})[{size}]")
     if arguments:
         w.write(f" args({w.typed_names(arguments)})")
@@ -213,7 +206,7 @@ def print_warp(w: Writer, o: Operation) -> None:
 def check_warp(o: Operation) -> None:
     """Types inside equal those outside, or are one lane's part of them."""
     block = o.body
-    size = getattr(o.attributes["warp_size"], "value", 0)
+    size = o.integer("warp_size")
     outer = (*o.operands[1:], *o.results)
     inner = (*block.arguments, *block.operations[-1].operands)
     require(

@@ -17,6 +17,7 @@ from gpucodegen.dialects.gpu.syntax import (
     print_async,
     print_attributions,
 )
+from gpucodegen.dialects.shared.control_flow import parse_pair
 from gpucodegen.ir.attributes import DenseArrayAttr, SymbolRefAttr
 from gpucodegen.ir.operation import (
     OPERAND_SEGMENTS,
@@ -46,8 +47,7 @@ def parse_launch_func(r: Reader, state: State) -> None:
     ty: Type = r.type() if r.accept(":") else INDEX
     shared = _shared_memory(r)
     arguments: list[Value] = []
-    if r.token == "args":
-        r.advance()
+    if r.accept("args"):
         arguments = r.listed("(", ")", lambda: _typed(r))
     if [len(sizes[word]) for word in _WORDS] not in ([0, 3, 3], [3, 3, 3]):
         raise errors.OperandMismatch(
@@ -195,17 +195,11 @@ def _parse_grid(r: Reader, word: str) -> _Grid:
     names = r.listed("(", ")", r.use)
     grid.positions = [r.argument(name, INDEX) for name in names]
     r.one_of(("in",), "'in'")
-    for name, size in r.listed("(", ")", lambda: _assignment(r)):
+    for name, size in r.listed("(", ")", lambda: parse_pair(r)):
         value = r.resolve(size, INDEX)
         grid.sizes.append(r.argument(name, value.type))
         grid.values.append(value)
     return grid
-
-
-def _assignment(r: Reader) -> tuple[Use, Use]:
-    name = r.use()
-    r.expect("=")
-    return name, r.use()
 
 
 def _old_arguments(r: Reader) -> tuple[list[Argument], list[Value]]:
@@ -213,7 +207,7 @@ def _old_arguments(r: Reader) -> tuple[list[Argument], list[Value]]:
     if r.token != "args":
         return [], []
     r.advance()
-    pairs = r.listed("(", ")", lambda: _assignment(r))
+    pairs = r.listed("(", ")", lambda: parse_pair(r))
     types = r.separated(r.type) if r.accept(":") else []
     values = r.resolve_all([use for _, use in pairs], types, r.start)
     names = [

@@ -71,8 +71,7 @@ TOKENS = {"asyncDependencies": _IS_TOKEN, "asyncToken": _IS_TOKEN}
 def parse_async(r: Reader) -> tuple[list[Type], list[Use]]:
     """``async? [%tokens]?``: result types and the tokens to wait for."""
     results: list[Type] = []
-    if r.token == "async":
-        r.advance()
+    if r.accept("async"):
         results.append(TOKEN)
     uses = r.listed("[", "]", r.use) if r.token == "[" else []
     return results, uses
@@ -248,8 +247,7 @@ def parse_func(r: Reader, state: State) -> None:
     arguments = list(signature.arguments)
     state.attributes |= signature.attributes
     arguments += parse_attributions(r, state)
-    if r.token == "kernel":
-        r.advance()
+    if r.accept("kernel"):
         state.attributes["kernel"] = UnitAttr()
     state.attributes |= r.attr_dict_with_keyword()
     modern_kernel(state)

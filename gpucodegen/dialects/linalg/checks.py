@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gpucodegen import errors
+from gpucodegen.dialects.framework.constraints import listed, wrong
 from gpucodegen.dialects.linalg import Structured, destinations, scalar_of
 from gpucodegen.dialects.linalg.named_bodies import BINARY, FUNCTIONS, UNARY
 from gpucodegen.dialects.linalg.named_definitions import (
@@ -43,18 +44,13 @@ from gpucodegen.ir.types import (
 )
 
 
-def fail(o: Operation, problem: str, hint: str) -> errors.VerifyError:
-    """The error for a structured operation whose parts do not fit."""
-    return errors.WrongStructure.at(o, problem=problem, hint=hint)
-
-
 def check_maps(o: Operation, maps: Sequence[AffineMap], loops: int) -> None:
     """The maps fit the operands, and the static shapes fit the maps.
 
     Shapes of other dialects' types are unknown and not checked.
     """
     if len(maps) != len(o.operands):
-        raise fail(
+        raise wrong(
             o,
             f"{len(maps)} indexing maps for {len(o.operands)} operands",
             "Write one map per operand, inputs first",
@@ -80,9 +76,9 @@ def _check_map(
     o: Operation, position: int, map_: AffineMap, value: Value, loops: int
 ) -> None:
     if map_.num_syms:
-        raise fail(o, f"map {position} has symbols", "Use dimensions only")
+        raise wrong(o, f"map {position} has symbols", "Use dimensions only")
     if map_.num_dims != loops:
-        raise fail(
+        raise wrong(
             o,
             f"map {position} has {map_.num_dims} dimensions for {loops} loops",
             "Give every map one dimension per iterator type",
@@ -91,7 +87,7 @@ def _check_map(
     if isinstance(value.type, VectorType) and not map_.results:
         return
     if len(map_.results) != rank:
-        raise fail(
+        raise wrong(
             o,
             f"operand {position} has rank {rank}"
             f" but its map has {len(map_.results)} results",
@@ -108,7 +104,7 @@ def _extents(o: Operation, maps: Sequence[AffineMap], loops: int) -> list[int | 
                 found.setdefault(expr.position, extent)
     missing = [loop for loop in range(loops) if loop not in found]
     if missing:
-        raise fail(
+        raise wrong(
             o,
             f"loop d{missing[0]} has no extent: no operand is indexed by it alone",
             "Index one operand by the loop alone",
@@ -134,20 +130,20 @@ def _check_shape(
         reached = max(first[axis], last[axis]) + 1
         expr = map_.results[axis]
         if min(first[axis], last[axis]) < 0:
-            raise fail(
+            raise wrong(
                 o,
                 f"dimension {axis} of operand {position} is indexed below zero",
                 "Add an offset to the map",
             )
         if isinstance(expr, Dim) and reached != extent:
-            raise fail(
+            raise wrong(
                 o,
                 f"loop {expr} has extent {reached},"
                 f" but dimension {axis} of operand {position} is {extent}",
                 "Make the shapes agree",
             )
         if reached > extent:
-            raise fail(
+            raise wrong(
                 o,
                 f"dimension {axis} of operand {position} is {extent},"
                 f" but its map reaches {reached}",
@@ -166,7 +162,7 @@ def check_operands(o: Operation) -> None:
     """Outputs are memrefs or tensors; tensors among them are the results."""
     structured = Structured(o)
     if not structured.outputs:
-        raise fail(o, "has no outputs", "Add outs(%value : type)")
+        raise wrong(o, "has no outputs", "Add outs(%value : type)")
     _check_shaped(o, structured.outputs, "each output")
     check_results(o, len(structured.outputs))
 
@@ -185,7 +181,7 @@ def check_results(o: Operation, outputs: int) -> None:
     expected = [v.type for v in updated if isinstance(v.type, TensorType)]
     actual = [v.type for v in o.results]
     if expected != actual:
-        raise fail(
+        raise wrong(
             o,
             f"gives ({_listed(actual)})"
             f" but its tensor outputs are ({_listed(expected)})",
@@ -247,11 +243,11 @@ def _check_inputs(o: Operation) -> None:
     expected = _expected_inputs(o)
     actual = len(structured.inputs)
     if actual != expected:
-        raise fail(
+        raise wrong(
             o, f"takes {expected} inputs, found {actual}", f"Pass {expected} inputs"
         )
     if len(structured.outputs) != 1:
-        raise fail(
+        raise wrong(
             o,
             f"takes one output, found {len(structured.outputs)}",
             "Pass one output",
@@ -303,7 +299,7 @@ def check_contraction(o: Operation) -> None:
     maps = indexing_maps(o)
     for map_ in maps:
         if not all(isinstance(r, Dim) for r in map_.results):
-            raise fail(
+            raise wrong(
                 o,
                 f"map {map_} is more than a choice of dimensions",
                 "Use single dimensions only",
@@ -320,7 +316,7 @@ def _check_product(
     """Maps of a product transpose operands or drop (broadcast) dimensions."""
     for position, (map_, default) in enumerate(zip(maps, defaults, strict=True)):
         if not set(map_.results) <= set(default.results):
-            raise fail(
+            raise wrong(
                 o,
                 f"map {position} is {map_}, which is no form of {default}",
                 "Reorder or leave out dimensions of the operands",
@@ -329,13 +325,13 @@ def _check_product(
 
 def _check_contract(o: Operation, lhs: set[str], rhs: set[str], out: set[str]) -> None:
     for loop in sorted((lhs ^ rhs) - out):
-        raise fail(
+        raise wrong(
             o,
             f"loop {loop} is in one input only",
             "Index both inputs by it, or one input and the output",
         )
     for loop in sorted(out - lhs - rhs):
-        raise fail(o, f"loop {loop} is in no input", "Index an input by it")
+        raise wrong(o, f"loop {loop} is in no input", "Index an input by it")
 
 
 # -- generic ---------------------------------------------------------------------------
@@ -347,7 +343,7 @@ def check_generic(o: Operation) -> None:
     iterators = structured.iterator_types
     for kind in iterators:
         if kind not in _KINDS:
-            raise fail(
+            raise wrong(
                 o, f"unknown iterator type '{kind}'", f"Use one of {', '.join(_KINDS)}"
             )
     written = o.attributes.get("indexing_maps")
@@ -372,7 +368,7 @@ def check_body(o: Operation, outputs: int) -> None:
         raise errors.WrongRegionCount.at(o, expected="one block", actual=len(blocks))
     actual = [v.type for v in blocks[0].arguments]
     if actual != expected:
-        raise fail(
+        raise wrong(
             o,
             f"the body takes ({_listed(actual)}),"
             f" its operands hold ({_listed(expected)})",
@@ -406,7 +402,7 @@ def check_map(o: Operation) -> None:
     shape = shape_of(o.operands[-1])
     for position, value in enumerate(o.operands[:-1]):
         if shape_of(value) != shape:
-            raise fail(
+            raise wrong(
                 o,
                 f"input {position} has type {value.type},"
                 f" the output {o.operands[-1].type}",
@@ -418,26 +414,26 @@ def check_reduce(o: Operation) -> None:
     """Outputs have the input's shape without the reduced dimensions."""
     half = len(o.operands) // 2
     if not half or len(o.operands) != 2 * half:
-        raise fail(o, f"takes {len(o.operands)} operands", "Pass one output per input")
+        raise wrong(o, f"takes {len(o.operands)} operands", "Pass one output per input")
     check_results(o, half)
     for group in (o.operands[:half], o.operands[half:]):
         if len({shape_of(v) for v in group}) != 1:
-            raise fail(
+            raise wrong(
                 o, "inputs or outputs differ in shape", "Give each group one shape"
             )
     shape = shape_of(o.operands[0])
     reduced = numbers(o, "dimensions")
     if list(reduced) != sorted(set(reduced)):
-        raise fail(
+        raise wrong(
             o, f"dimensions = {list(reduced)} do not ascend", "Sort the dimensions"
         )
     _check_range(o, "dimensions", len(shape))
     kept = tuple(e for i, e in enumerate(shape) if i not in reduced)
     if kept != shape_of(o.operands[half]):
-        raise fail(
+        raise wrong(
             o,
-            f"leaves extents {_text(kept)},"
-            f" but the output has {_text(shape_of(o.operands[half]))}",
+            f"leaves extents {listed(kept)},"
+            f" but the output has {listed(shape_of(o.operands[half]))}",
             "Give the output the dimensions that are not reduced",
         )
     check_body(o, half)
@@ -449,26 +445,22 @@ def _check_range(o: Operation, name: str, rank: int) -> None:
             raise errors.OutOfRange.at(o, what=name, value=entry, limit=rank)
 
 
-def _text(shape: tuple[int | None, ...]) -> str:
-    return f"[{', '.join('?' if e is None else str(e) for e in shape)}]"
-
-
 def check_transpose(o: Operation) -> None:
     """``output[i] = input[permutation[i]]``, extents alike."""
     _check_copy(o)
     shape, output = (shape_of(v) for v in o.operands)
     order = numbers(o, "permutation")
     if sorted(order) != list(range(len(shape))):
-        raise fail(
+        raise wrong(
             o,
             f"{list(order)} is no permutation of {len(shape)} dimensions",
             "Name every dimension of the input once",
         )
     expected = tuple(shape[i] for i in order)
     if expected != output:
-        raise fail(
+        raise wrong(
             o,
-            f"gives extents {_text(expected)}, but the output has {_text(output)}",
+            f"gives extents {listed(expected)}, but the output has {listed(output)}",
             "Permute the extents of the output in the same way",
         )
 
@@ -479,7 +471,7 @@ def check_broadcast(o: Operation) -> None:
     shape, output = (shape_of(v) for v in o.operands)
     added = numbers(o, "dimensions")
     if len(shape) + len(added) != len(output):
-        raise fail(
+        raise wrong(
             o,
             f"adds {len(added)} dimensions to rank {len(shape)},"
             f" but the output has rank {len(output)}",
@@ -488,9 +480,9 @@ def check_broadcast(o: Operation) -> None:
     _check_range(o, "dimensions", len(output))
     kept = tuple(e for i, e in enumerate(output) if i not in added)
     if kept != shape:
-        raise fail(
+        raise wrong(
             o,
-            f"keeps extents {_text(kept)}, but the input has {_text(shape)}",
+            f"keeps extents {listed(kept)}, but the input has {listed(shape)}",
             "Make the shapes agree",
         )
 
@@ -499,7 +491,7 @@ def _check_copy(o: Operation) -> None:
     check_results(o, 1)
     first, last = (element_type(v.type) for v in o.operands)
     if first != last:
-        raise fail(
+        raise wrong(
             o, f"copies {first} to {last}", "Use one element type for both operands"
         )
 

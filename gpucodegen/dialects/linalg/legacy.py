@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework import kinds
+from gpucodegen.dialects.framework.constraints import wrong
 from gpucodegen.dialects.framework.declare import always, op, pure
 from gpucodegen.dialects.framework.definition import Check, Op
 from gpucodegen.dialects.framework.syntax import (
@@ -22,7 +23,6 @@ from gpucodegen.dialects.framework.syntax import (
     read_type,
 )
 from gpucodegen.dialects.linalg import scalar_of
-from gpucodegen.dialects.linalg.checks import fail
 from gpucodegen.dialects.linalg.named_definitions import numbers
 from gpucodegen.dialects.shared.control_flow import check_yield
 from gpucodegen.ir.attributes import ArrayAttr, Attribute, StringAttr
@@ -88,7 +88,7 @@ def _check_one_entry_per_dimension(o: Operation) -> None:
     entries = len(o.operands) - 1
     if isinstance(ty, MemRefType) and entries != ty.rank:
         problem = f"{entries} entries for a view of rank {ty.rank}"
-        raise fail(o, problem, "Write an index or a range per dimension")
+        raise wrong(o, problem, "Write an index or a range per dimension")
 
 
 def _view(name: str, *checks: Check) -> Op:
@@ -182,13 +182,13 @@ def _check_call(o: Operation) -> None:
     """Memrefs of one rank; one number per window, rank - 2 windows in convolutions."""
     types = [v.type for v in o.operands if isinstance(v.type, MemRefType)]
     if len({len(ty.shape) for ty in types}) != 1 or len(types) != len(o.operands):
-        raise fail(o, "takes memrefs of one rank", "Pass such memrefs")
+        raise wrong(o, "takes memrefs of one rank", "Pass such memrefs")
     rank = len(types[0].shape)
     windows = rank - 2 if o.name == "linalg.conv" else rank
     for name in ("strides", "dilations"):
         found = len(numbers(o, name))
         if name in o.attributes and found != windows:
-            raise fail(
+            raise wrong(
                 o, f"{found} {name} for {windows} windows", "Write one per window"
             )
 
@@ -324,14 +324,14 @@ def check(o: Operation) -> None:
     kinds_ = o.attributes["iterator_types"]
     count = len(kinds_.values) if isinstance(kinds_, ArrayAttr) else 0
     if not len(low) == len(high) == len(step) == count:
-        raise fail(
+        raise wrong(
             o,
             f"{len(low)}, {len(high)} and {len(step)} bounds for {count} iterators",
             "Write one bound, step and iterator per loop",
         )
     tensors = [v.type for v in outputs if isinstance(v.type, TensorType)]
     if tensors != [v.type for v in o.results]:
-        raise fail(o, "results are not its tensor outputs", "Declare those types")
+        raise wrong(o, "results are not its tensor outputs", "Declare those types")
     check_yield(o, tensors, "linalg.yield")
 
 

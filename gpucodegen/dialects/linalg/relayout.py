@@ -12,10 +12,11 @@ from fractions import Fraction
 
 from gpucodegen import errors
 from gpucodegen.dialects.framework import constraints, kinds
+from gpucodegen.dialects.framework.constraints import agree, wrong
 from gpucodegen.dialects.framework.declare import indices, op
 from gpucodegen.dialects.framework.definition import Op, Types
 from gpucodegen.dialects.framework.syntax import Reader, State, Writer
-from gpucodegen.dialects.linalg.checks import check_results, fail
+from gpucodegen.dialects.linalg.checks import check_results
 from gpucodegen.dialects.linalg.named_definitions import numbers
 from gpucodegen.dialects.linalg.syntax import print_group, print_results, read_operands
 from gpucodegen.dialects.memref import DYNAMIC_MARK
@@ -39,7 +40,7 @@ def check_pack(o: Operation) -> None:
     if not padding:
         _check_full_tiles(o, _shape(source), _shape(dest))
     elif padding[0].type != element_type(source):
-        raise fail(
+        raise wrong(
             o,
             f"pads {element_type(source)} with {padding[0].type}",
             "Pad with a value of the element type",
@@ -65,29 +66,29 @@ def _check_relayout(o: Operation, rows: Shape, tiled: Shape) -> None:
     positions, tiles = numbers(o, "inner_dims_pos"), _tiles(o)
     order = numbers(o, "outer_dims_perm")
     if len(positions) != len(tiles):
-        raise fail(
+        raise wrong(
             o,
             f"{len(tiles)} tiles for {len(positions)} dimensions",
             "Write one tile size per entry of inner_dims_pos",
         )
     if any(t is not None and t <= 0 for t in tiles):
-        raise fail(o, "a tile has no elements", "Use positive tile sizes")
+        raise wrong(o, "a tile has no elements", "Use positive tile sizes")
     check_distinct(o, "inner_dims_pos", positions, len(rows))
     if order and sorted(order) != list(range(len(rows))):
-        raise fail(
+        raise wrong(
             o,
             f"outer_dims_perm is no permutation of {len(rows)} dimensions",
             "Name every dimension once",
         )
     if len(tiled) != len(rows) + len(tiles):
-        raise fail(
+        raise wrong(
             o,
             f"{len(rows)} dimensions and {len(tiles)} tiles do not make {len(tiled)}",
             "The tiled side has one more dimension per tile",
         )
     expected = _tiled_shape(rows, positions, tiles, order)
-    if not all(map(_agree, expected, tiled)):
-        raise fail(
+    if not all(map(agree, expected, tiled)):
+        raise wrong(
             o,
             f"the tiled shape is {_text(expected)}, found {_text(tiled)}",
             "Make the shapes agree",
@@ -109,10 +110,6 @@ def _tiled_shape(
     return (*(outer[i] for i in order or range(len(outer))), *tiles)
 
 
-def _agree(a: int | None, b: int | None) -> bool:
-    return a is None or b is None or a == b
-
-
 def _text(shape: Shape) -> str:
     return "x".join("?" if e is None else str(e) for e in shape)
 
@@ -125,7 +122,7 @@ def _check_full_tiles(o: Operation, rows: Shape, tiled: Shape) -> None:
         extent, count = rows[position], tiled[order.index(position)]
         parts = count if tile is None else tile
         if extent is not None and parts and extent % parts:
-            raise fail(
+            raise wrong(
                 o,
                 f"tiles of {parts} do not divide extent {extent}",
                 "Pass a padding_value",
@@ -135,7 +132,7 @@ def _check_full_tiles(o: Operation, rows: Shape, tiled: Shape) -> None:
 def check_distinct(o: Operation, name: str, entries: Sequence[int], rank: int) -> None:
     """Entries are different dimensions within the rank."""
     if len(set(entries)) != len(entries) or not all(0 <= e < rank for e in entries):
-        raise fail(
+        raise wrong(
             o,
             f"{name} = {list(entries)} does not name distinct dimensions of {rank}",
             f"Name dimensions from 0 to {rank - 1}, each once",
@@ -149,9 +146,9 @@ def check_softmax(o: Operation) -> None:
     """Input and output have one shape, which has the softmax dimension."""
     check_results(o, 1)
     source, output = (_shape(v.type) for v in o.operands)
-    same = len(source) == len(output) and all(map(_agree, source, output))
+    same = len(source) == len(output) and all(map(agree, source, output))
     if not same:
-        raise fail(
+        raise wrong(
             o,
             f"turns {_text(source)} into {_text(output)}",
             "Give input and output one shape",
@@ -174,7 +171,7 @@ def winograd_sizes(o: Operation) -> tuple[int, int]:
 def _check_rank(o: Operation, source: int, output: int) -> None:
     ranks = tuple(len(_shape(v.type)) for v in o.operands)
     if ranks != (source, output):
-        raise fail(
+        raise wrong(
             o,
             f"turns rank {ranks[0]} into rank {ranks[1]}",
             f"Pass a tensor of rank {source} and an output of rank {output}",
@@ -182,8 +179,8 @@ def _check_rank(o: Operation, source: int, output: int) -> None:
 
 
 def _require(o: Operation, output: Shape, expected: Shape) -> None:
-    if not all(map(_agree, expected, output)):
-        raise fail(
+    if not all(map(agree, expected, output)):
+        raise wrong(
             o,
             f"the output shape is {_text(expected)}, found {_text(output)}",
             "Make the shapes agree",
@@ -197,9 +194,9 @@ def _check_filter(o: Operation) -> None:
     (f, height, width, c), output = (_shape(v.type) for v in o.operands)
     for extent in (height, width):
         if extent not in (r, 1, None):
-            raise fail(o, f"a filter of {height}x{width}", f"Use extents {r} or 1")
+            raise wrong(o, f"a filter of {height}x{width}", f"Use extents {r} or 1")
     if r not in (height, width) and None not in (height, width):
-        raise fail(o, f"a filter of {height}x{width}", f"Use extent {r} at least once")
+        raise wrong(o, f"a filter of {height}x{width}", f"Use extent {r} at least once")
     alphas = [1 if e == 1 else m + r - 1 for e in (height, width)]
     _require(o, output, (*alphas, c, f))
 
@@ -235,7 +232,7 @@ def _check_output(o: Operation) -> None:
     extents: list[int | None] = []
     for alpha, count in ((high, rows), (wide, columns)):
         if alpha not in (m + r - 1, 1, None):
-            raise fail(o, f"tiles of extent {alpha}", f"Use extents {m + r - 1} or 1")
+            raise wrong(o, f"tiles of extent {alpha}", f"Use extents {m + r - 1} or 1")
         extents.append(None if count is None else count * (1 if alpha == 1 else m))
     _require(o, output, (n, *extents, f))
 

@@ -194,8 +194,7 @@ def parse_generic(r: Reader, state: State) -> None:
     """``{trait} ins(..) outs(..) attrs = {..} { region } -> types``."""
     read_trait(r, state)
     set_segments(state, read_operands(r, state))
-    if r.token == "attrs":
-        r.advance()
+    if r.accept("attrs"):
         r.expect("=")
         state.attributes |= r.attr_dict()
     state.regions = [r.region()]

@@ -73,6 +73,12 @@ def rank(value: Value) -> int:
     return len(ty.shape) if is_shaped else 0
 
 
+def static_extents(buffer: Value) -> tuple[int, ...]:
+    """The extents of a buffer; zero for an unknown one."""
+    ty = buffer.type
+    return tuple(e or 0 for e in ty.shape) if isinstance(ty, MemRefType) else ()
+
+
 @dataclass(frozen=True, slots=True)
 class Alloc:
     """Reading access to ``memref.alloc`` and ``memref.alloca``."""

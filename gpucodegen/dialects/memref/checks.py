@@ -10,6 +10,7 @@ from gpucodegen.dialects import memref as view
 from gpucodegen.dialects.framework.constraints import (
     agree,
     compatible_shapes,
+    listed,
     require,
     types_differ,
 )
@@ -132,7 +133,9 @@ def sliced_form(form: Strided, part: Slice) -> Strided:
 
 
 def _check_view(o: Operation, sizes: Shape, form: Strided, result: MemRefType) -> None:
-    expected = f"a memref of sizes {_list(sizes)}, perhaps without dimensions of size 1"
+    expected = (
+        f"a memref of sizes {listed(sizes)}, perhaps without dimensions of size 1"
+    )
     require(
         reduces(sizes, result.shape), o, f"gives {expected}, not {result}", "Write that"
     )
@@ -142,7 +145,7 @@ def _check_view(o: Operation, sizes: Shape, form: Strided, result: MemRefType) -
         (actual.offset == form.offset and _keeps(full, result, actual))
         or _is_old(result)
     )
-    strides, offset = _list(form.strides), "?" if form.offset is None else form.offset
+    strides, offset = listed(form.strides), "?" if form.offset is None else form.offset
     layout = f"strided<{strides}, offset: {offset}>"
     hint = f"Write {layout} in the type"
     require(fits, o, f"gives layout {layout}, not that of {result}", hint)
@@ -179,10 +182,6 @@ def _selects(
     return len(kept) in reached
 
 
-def _list(extents: Shape) -> str:
-    return f"[{', '.join('?' if e is None else str(e) for e in extents)}]"
-
-
 # -- other views -----------------------------------------------------------------------
 
 
@@ -213,7 +212,7 @@ def check_reinterpret_cast(o: Operation) -> None:
         require(
             len(written) == len(stated) and all(map(agree, written, stated)),
             o,
-            f"{what} {_list(written)} contradict {result}",
+            f"{what} {listed(written)} contradict {result}",
             f"Make the type's {what} those that are written",
         )
 
@@ -263,7 +262,7 @@ def check_transpose(o: Operation) -> None:
     require(
         fits,
         o,
-        f"gives sizes {_list(shape)} and strides {_list(strides)}, not {result}",
+        f"gives sizes {listed(shape)} and strides {listed(strides)}, not {result}",
         "Write that type",
     )
 

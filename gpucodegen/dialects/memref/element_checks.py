@@ -110,14 +110,6 @@ def check_metadata(o: Operation) -> None:
         )
 
 
-def check_dim(o: Operation) -> None:
-    """The source has rank 1 or more."""
-    ty = o.operands[0].type
-    require(
-        getattr(ty, "shape", None) != (), o, f"{ty} has no dimensions", "Remove this"
-    )
-
-
 # -- atomic updates --------------------------------------------------------------------
 
 

@@ -15,7 +15,7 @@ from gpucodegen.dialects.framework.declare import (
     terminator,
 )
 from gpucodegen.dialects.framework.definition import Op, Trait
-from gpucodegen.dialects.framework.syntax import Reader, State, Use, Writer, read_type
+from gpucodegen.dialects.framework.syntax import Reader, State, Use, Writer
 from gpucodegen.dialects.memref import checks, element_checks
 from gpucodegen.dialects.memref.views import VIEWS, is_line
 from gpucodegen.dialects.shared.combiners import ATOMIC_KINDS, OLD_ATOMIC_KINDS
@@ -29,7 +29,7 @@ from gpucodegen.ir.attributes import (
     UnitAttr,
     print_symbol,
 )
-from gpucodegen.ir.operation import OPERAND_SEGMENTS, Operation, Value
+from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import (
     I64,
     INDEX,
@@ -38,53 +38,6 @@ from gpucodegen.ir.types import (
     Type,
 )
 
-# -- alloc -----------------------------------------------------------------------------
-
-
-def parse_alloc(r: Reader, state: State) -> None:
-    """``(%sizes)[%symbols] alignment = 64 {attrs} : memref<..>``."""
-    start = r.start
-    sizes = r.listed("(", ")", r.use)
-    symbols = r.listed("[", "]", r.use) if r.token == "[" else []
-    _parse_alignment(r, state)
-    ty = read_type(r, state)
-    if isinstance(ty, MemRefType) and ty.shape.count(None) != len(sizes):
-        raise errors.OperandMismatch(
-            r.location(start),
-            operation=state.name,
-            problem=f"{len(sizes)} sizes for the {ty.shape.count(None)} '?' of {ty}",
-            hint="Pass one size per '?'",
-        )
-    groups = [[r.resolve(u, INDEX) for u in uses] for uses in (sizes, symbols)]
-    state.give(groups)
-    state.result_types = [ty]
-
-
-def print_alloc(w: Writer, o: Operation) -> None:
-    """``(%sizes)[%symbols] : memref<..>``."""
-    alloc = view.Alloc(o)
-    w.write(f"({w.names(alloc.dynamic_sizes)})")
-    if alloc.symbols:
-        w.write(f"[{w.names(alloc.symbols)}]")
-    _print_alignment(w, o)
-    w.attr_dict(o, (OPERAND_SEGMENTS, "alignment"))
-    w.write(f" : {alloc.type}")
-
-
-def _parse_alignment(r: Reader, state: State) -> None:
-    """``alignment = 64``, or nothing."""
-    if r.token == "alignment":
-        r.advance()
-        r.expect("=")
-        state.attributes["alignment"] = IntegerAttr(r.integer(), I64)
-
-
-def _print_alignment(w: Writer, o: Operation) -> None:
-    alignment = o.attributes.get("alignment")
-    if isinstance(alignment, IntegerAttr):
-        w.write(f" alignment = {alignment.value}")
-
-
 # -- globals ---------------------------------------------------------------------------
 
 
@@ -92,8 +45,7 @@ def parse_global(r: Reader, state: State) -> None:
     """``"private" constant @name : memref<..> = dense<..> {attrs}``."""
     if r.token[:1] == '"':
         state.attributes["sym_visibility"] = StringAttr(r.string())
-    if r.token == "constant":
-        r.advance()
+    if r.accept("constant"):
         state.attributes["constant"] = UnitAttr()
     state.attributes["sym_name"] = StringAttr(r.symbol_name())
     r.expect(":")
@@ -101,13 +53,14 @@ def parse_global(r: Reader, state: State) -> None:
     state.attributes["type"] = TypeAttr(ty)
     if r.accept("="):
         state.attributes["initial_value"] = _initial_value(r, ty)
-    _parse_alignment(r, state)
+    if r.accept("alignment"):
+        r.expect("=")
+        state.attributes["alignment"] = IntegerAttr(r.integer(), I64)
     state.attributes |= r.attr_dict()
 
 
 def _initial_value(r: Reader, ty: Type) -> Attribute:
-    if r.token == "uninitialized":
-        r.advance()
+    if r.accept("uninitialized"):
         return UnitAttr()
     start = r.start
     is_memref = isinstance(ty, MemRefType)
@@ -137,7 +90,8 @@ def print_global(w: Writer, o: Operation) -> None:
     elif value is not None:
         text = str(value)
         w.write(f" = {text.rpartition(' : ')[0] or text}")
-    _print_alignment(w, o)
+    if "alignment" in attributes:
+        w.write(f" alignment = {o.integer('alignment')}")
     w.attr_dict(o, _GLOBAL_ATTRIBUTES)
 
 
@@ -213,10 +167,10 @@ _LINE = TypeConstraint("a memref of rank 1", is_line)
 def _alloc(name: str) -> Op:
     return op(
         f"memref.{name}",
-        "dynamicSizes* symbolOperands* -> memref",
-        (parse_alloc, print_alloc),
+        "dynamicSizes:index* symbolOperands:index* -> memref:memref",
+        "`(` $dynamicSizes `)` (`` `[` $symbolOperands^ `]`)?"
+        " (`alignment` `=` $alignment^)? attr-dict `:` type($memref)",
         attributes={"alignment": element_checks.ALIGNMENT},
-        types={"memref": constraints.MEMREF, "dynamicSizes": constraints.INDEX_TYPE},
         checks=[checks.check_alloc],
     )
 
@@ -246,7 +200,7 @@ OPERATIONS = (
         "attr-dict $source `,` $index `:` type($source)",
         infer={"result": indices, "index": indices},
         types={"source": constraints.ANY_MEMREF, "index": constraints.INDEX_TYPE},
-        checks=[element_checks.check_dim],
+        checks=[constraints.check_dim],
     ),
     pure(
         "memref.rank",

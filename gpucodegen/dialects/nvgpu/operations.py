@@ -22,7 +22,6 @@ from gpucodegen.dialects.nvgpu.types import (
 )
 from gpucodegen.dialects.vector import extents, integers
 from gpucodegen.dialects.vector.memory import has_unit_stride
-from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, operand_segments
 from gpucodegen.ir.types import I1, I16, I32, MemRefType, Type, VectorType, element_type
 
@@ -52,7 +51,7 @@ def _require_indices(o: Operation, ty: Type, count: int) -> None:
 def check_ldmatrix(o: Operation) -> None:
     """One 32-bit register per tile, loaded from shared memory."""
     source, result = o.operands[0].type, o.results[0].type
-    tiles = _number(o, "numTiles")
+    tiles = o.integer("numTiles")
     width = bit_width(element_type(result))
     shape = tuple(count for count, _ in extents(result))
     _require_shared(o, source)
@@ -70,16 +69,11 @@ def check_ldmatrix(o: Operation) -> None:
         f"Use a vector of {tiles} x {32 // max(1, width)} elements",
     )
     require(
-        width == 16 or not _number(o, "transpose"),
+        width == 16 or not o.integer("transpose"),
         o,
         f"elements of {width} bits cannot be transposed",
         "Transpose elements of 16 bits only",
     )
-
-
-def _number(o: Operation, name: str) -> int:
-    value = o.attributes.get(name)
-    return value.value if isinstance(value, IntegerAttr) else 0
 
 
 def check_product(o: Operation) -> None:
@@ -122,7 +116,7 @@ def check_copy(o: Operation) -> None:
         f"{source.type} and {target.type} hold different elements",
         "Copy between buffers of one element type",
     )
-    count, width = _number(o, "dstElements"), bit_width(element_type(source.type))
+    count, width = o.integer("dstElements"), bit_width(element_type(source.type))
     for ty in (source.type, target.type):
         require(
             count == 1 or not isinstance(ty, MemRefType) or has_unit_stride(ty),

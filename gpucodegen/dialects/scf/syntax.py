@@ -57,8 +57,7 @@ def parse_forall(r: Reader, state: State) -> None:
 def parse_loops(r: Reader) -> Loops:
     """``(%i) in (%n)``, or ``(%i) = (%l) to (%u) step (%s)``."""
     names = r.listed("(", ")", r.use)
-    if r.token == "in":
-        r.advance()
+    if r.accept("in"):
         count = len(names)
         return Loops(names, [([], [0] * count), _bounds(r), ([], [1] * count)])
     r.expect("=")
@@ -150,8 +149,7 @@ _YIELD = "scf.yield"
 
 def parse_for(r: Reader, state: State) -> None:
     """``%i = %lb to %ub step %s iter_args(..) -> (..) : i32 { .. }``."""
-    if r.token == "unsigned":
-        r.advance()
+    if r.accept("unsigned"):
         state.attributes["unsignedCmp"] = UnitAttr()
     name = r.use()
     r.expect("=")
@@ -234,8 +232,7 @@ def parse_parallel(r: Reader, state: State) -> None:
         r.one_of((word,), f"'{word}'")
         groups.append(_index_list(r))
     inits = []
-    if r.token == "init":
-        r.advance()
+    if r.accept("init"):
         inits = r.listed("(", ")", r.use)
     start = r.start
     types = r.arrow_types()
@@ -331,8 +328,7 @@ def parse_index_switch(r: Reader, state: State) -> None:
     terminator = "" if state.result_types else _YIELD
     cases: list[int] = []
     regions: list[Region] = []
-    while r.token == "case":
-        r.advance()
+    while r.accept("case"):
         cases.append(r.integer())
         regions.append(r.region(terminator=terminator))
     r.one_of(("default",), "'default'")

@@ -125,11 +125,10 @@ def check_else(o: Operation) -> None:
 
 def check_yield(o: Operation, expected: Sequence[Type], name: str = "") -> None:
     """Every terminator of ``o`` (of this name, if given) yields these types."""
-    for region in o.regions:
-        for block in region.blocks:
-            for last in block.operations[-1:]:
-                if not name or last.name == name:
-                    _check(o, last, expected)
+    for block in o.blocks:
+        for last in block.operations[-1:]:
+            if not name or last.name == name:
+                _check(o, last, expected)
 
 
 def _check(o: Operation, last: Operation, expected: Sequence[Type]) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from gpucodegen.dialects.framework.declare import with_element
 from gpucodegen.dialects.framework.syntax import Argument, Reader, State, Use, Writer
+from gpucodegen.dialects.shared.control_flow import parse_pair
 from gpucodegen.ir.attributes import (
     ArrayAttr,
     Attribute,
@@ -152,11 +153,6 @@ def write_return(w: Writer, o: Operation) -> None:
     """``%a, %b : type, type``."""
     w.attr_dict(o)
     w.write(f" {w.typed_names(o.operands)}")
-
-
-def read_chlo(r: Reader, state: State) -> None:
-    """``%a : type -> type``."""
-    read_types(r, state, r.uses())
 
 
 def write_chlo(w: Writer, o: Operation) -> None:
@@ -355,8 +351,6 @@ _SIDES = {
 
 def read_dot(r: Reader, state: State) -> None:
     """``%a, %b, contracting_dims = [1] x [0], precision = [..] : types``."""
-    from gpucodegen.ir.attributes import OpaqueAttr
-
     uses = [r.use()]
     r.expect(",")
     uses.append(r.use())
@@ -457,7 +451,7 @@ def _body(
 
 def read_while(r: Reader, state: State) -> None:
     """``(%x = %init, ..) : types cond { .. } do { .. }``."""
-    pairs = r.listed("(", ")", lambda: _pair(r))
+    pairs = r.listed("(", ")", lambda: parse_pair(r))
     state.attributes |= r.attr_dict()
     r.expect(":")
     start = r.start
@@ -469,12 +463,6 @@ def read_while(r: Reader, state: State) -> None:
         r.one_of((word,), f"'{word}'")
         names = [r.argument(n, t) for (n, _), t in zip(pairs, types, strict=True)]
         state.regions.append(r.region(names))
-
-
-def _pair(r: Reader) -> tuple[Use, Use]:
-    name = r.use()
-    r.expect("=")
-    return name, r.use()
 
 
 # -- convolution -----------------------------------------------------------------------

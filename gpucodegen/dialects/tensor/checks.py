@@ -194,10 +194,9 @@ POSITIONS = TypeConstraint(
 
 
 def elements_of_result(
-    types: Types, attributes: Mapping[str, Attribute]
+    types: Types, _: Mapping[str, Attribute]
 ) -> Sequence[Type] | None:
     """Inference: one scalar per element of the result."""
-    del attributes
     known = types.get("result")
     if not known or not isinstance(known[0], TensorType):
         return None
@@ -278,14 +277,6 @@ def _check_cast(o: Operation, *, same_element: bool) -> None:
 def _width(ty: Type) -> object:
     """Bits of a number; a dialect type stands for itself."""
     return ty if isinstance(ty, DialectType) else bit_width(ty) or None
-
-
-def check_dim(o: Operation) -> None:
-    """The source has rank 1 or more."""
-    ty = o.operands[0].type
-    require(
-        getattr(ty, "shape", None) != (), o, f"{ty} has no dimensions", "Remove this"
-    )
 
 
 # -- bodies ----------------------------------------------------------------------------

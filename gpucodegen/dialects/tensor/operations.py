@@ -26,7 +26,7 @@ OPERATIONS = (
         "tensor.dim",
         "source:any_tensor index:index -> result:index",
         "attr-dict $source `,` $index `:` type($source)",
-        checks=[checks.check_dim],
+        checks=[constraints.check_dim],
     ),
     pure(
         "tensor.rank",

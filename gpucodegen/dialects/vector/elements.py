@@ -257,7 +257,7 @@ def check_scalable(whole: int) -> Check:
         if whole:
             large, small = o.operands[1], o.operands[0]
         outer, inner = extents(large.type), extents(small.type)
-        position = getattr(o.attributes["pos"], "value", 0)
+        position = o.integer("pos")
         require(
             len(outer) == len(inner) == 1
             and outer[0][1]
@@ -280,19 +280,15 @@ def check_scalable(whole: int) -> Check:
 # -- elements --------------------------------------------------------------------------
 
 
-def elements_of_dest(
-    types: Types, attributes: Mapping[str, Attribute]
-) -> Sequence[Type] | None:
+def elements_of_dest(types: Types, _: Mapping[str, Attribute]) -> Sequence[Type] | None:
     """One scalar type per element of the result."""
-    del attributes
     return _elements(types.get("dest"))
 
 
 def elements_of_source(
-    types: Types, attributes: Mapping[str, Attribute]
+    types: Types, _: Mapping[str, Attribute]
 ) -> Sequence[Type] | None:
     """One scalar type per element of the source."""
-    del attributes
     return _elements(types.get("source"))
 
 

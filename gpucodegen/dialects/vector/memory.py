@@ -7,7 +7,6 @@ registers; other accesses are masked, gathered or compressed.
 from __future__ import annotations
 
 from gpucodegen import errors
-from gpucodegen.dialects.arith import bit_width
 from gpucodegen.dialects.framework import constraints, kinds
 from gpucodegen.dialects.framework.constraints import TypeConstraint, require
 from gpucodegen.dialects.framework.declare import op
@@ -16,7 +15,7 @@ from gpucodegen.dialects.framework.syntax import Reader, State, Writer, read_typ
 from gpucodegen.dialects.memref.checks import check_indices
 from gpucodegen.dialects.memref.layouts import strided_form
 from gpucodegen.dialects.vector import extents, vector_of
-from gpucodegen.dialects.vector.shapes import MASK
+from gpucodegen.dialects.vector.shapes import MASK, row_bits
 from gpucodegen.ir.affine import AffineMap, Const, Dim
 from gpucodegen.ir.attributes import AffineMapAttr, ArrayAttr, IntegerAttr
 from gpucodegen.ir.operation import OPERAND_SEGMENTS, Operation, Value, operand_segments
@@ -441,19 +440,13 @@ def _check_bounds(o: Operation, map_: AffineMap) -> None:
 
 
 def _check_bits(o: Operation, element: Type, vector: Type) -> None:
-    minor, inner = _minor_bits(vector), _minor_bits(element)
+    minor, inner = row_bits(vector), row_bits(element)
     require(
         not minor or not inner or minor % inner == 0,
         o,
         f"a row of {vector} is no whole number of elements of type {element}",
         "Use a vector of the element type",
     )
-
-
-def _minor_bits(ty: Type) -> int:
-    """Bits of the trailing dimension; zero if unknown."""
-    count, _ = (extents(ty) or ((1, False),))[-1]
-    return count * bit_width(element_type(ty))
 
 
 def _check_mask(o: Operation, mask: Type, element: Type, expected: Type | None) -> None:

@@ -169,7 +169,7 @@ def _chosen(types: Types, attributes: Mapping[str, Attribute]) -> Sequence[Type]
 def _check_tuple_get(o: Operation) -> None:
     """The index names the element whose type the result has."""
     ty = o.operands[0].type
-    index = getattr(o.attributes["index"], "value", 0)
+    index = o.integer("index")
     elements = ty.elements if isinstance(ty, TupleType) else ()
     require(
         0 <= index < len(elements) and elements[index] == o.results[0].type,
@@ -184,7 +184,7 @@ def _check_tuple_get(o: Operation) -> None:
 
 def _check_flat_transpose(o: Operation) -> None:
     """Rows times columns elements."""
-    rows, columns = (_number(o, name) for name in ("rows", "columns"))
+    rows, columns = (o.integer(name) for name in ("rows", "columns"))
     counts = [extents(v.type) for v in (*o.operands, *o.results)]
     require(
         all(dims == ((rows * columns, False),) for dims in counts),
@@ -197,7 +197,7 @@ def _check_flat_transpose(o: Operation) -> None:
 def _check_matrix_multiply(o: Operation) -> None:
     """Rows, columns and inner extent fit the three vectors."""
     rows, inner, columns = (
-        _number(o, name) for name in ("lhs_rows", "lhs_columns", "rhs_columns")
+        o.integer(name) for name in ("lhs_rows", "lhs_columns", "rhs_columns")
     )
     sizes = (rows * inner, inner * columns, rows * columns)
     counts = [extents(v.type) for v in (*o.operands, *o.results)]
@@ -207,10 +207,6 @@ def _check_matrix_multiply(o: Operation) -> None:
         f"{rows} x {inner} times {inner} x {columns} elements do not fit the vectors",
         f"Use vectors of {sizes[0]}, {sizes[1]} and {sizes[2]} elements",
     )
-
-
-def _number(o: Operation, name: str) -> int:
-    return int(getattr(o.attributes[name], "value", 0))
 
 
 _INT = kinds.integer(I32)

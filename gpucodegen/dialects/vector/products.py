@@ -170,7 +170,7 @@ def check_scan(o: Operation) -> None:
     """The initial value has the source's shape without the scanned dimension."""
     source, start = (v.type for v in o.operands)
     dims = extents(source)
-    position = getattr(o.attributes["reduction_dim"], "value", 0)
+    position = o.integer("reduction_dim")
     check_positions(o, [position], len(dims))
     kept = [dim for i, dim in enumerate(dims) if i != position]
     _require_result(o, vector_of(kept, element_type(source)), start)

@@ -58,13 +58,13 @@ def check_bitcast(o: Operation) -> None:
     rows_agree = len(inner) == len(outer) and inner[:-1] == outer[:-1]
     _require_cast(
         o,
-        rows_agree and (not is_known or _row(source) == _row(target)),
+        rows_agree and (not is_known or row_bits(source) == row_bits(target)),
         "Keep all extents but the last, and the bits of a row",
     )
 
 
-def _row(ty: Type) -> int:
-    """Bits of the trailing dimension."""
+def row_bits(ty: Type) -> int:
+    """Bits of the trailing dimension; zero if unknown."""
     count, _ = (extents(ty) or ((1, False),))[-1]
     return count * bit_width(element_type(ty))
 

@@ -87,8 +87,7 @@ def _maps(
     return groups
 
 
-def _no_groups(op: Operation) -> Iterator[Group]:
-    del op
+def _no_groups(_: Operation) -> Iterator[Group]:
     yield from ()
 
 
@@ -126,14 +125,13 @@ class AffineValues:
             self._note(op)
 
     def _note(self, op: Operation) -> None:
-        for region in op.regions:
-            for block in region.blocks:
-                self.holder.update(dict.fromkeys(block.arguments, op))
-                for nested in block.operations:
-                    self.parent[nested] = op
-                    for value in nested.results:
-                        self.holder[value] = op
-                        self.definition[value] = nested
+        for block in op.blocks:
+            self.holder.update(dict.fromkeys(block.arguments, op))
+            for nested in block.operations:
+                self.parent[nested] = op
+                for value in nested.results:
+                    self.holder[value] = op
+                    self.definition[value] = nested
 
     def check(self, op: Operation, num_dims: int, operands: Sequence[Value]) -> None:
         """The first ``num_dims`` operands are dimensions, the others symbols."""

@@ -104,12 +104,10 @@ def _check(op: Operation, tables: list[Table]) -> None:
     elif op.name in _REFERENCES:
         _check_reference(op, tables)
     is_known = is_table or definition is None
-    for region in op.regions:
-        for block in region.blocks:
-            for nested in block.operations:
-                if nested.name in _SYMBOLS and not is_known and symbol_name(nested):
-                    raise _outside_table(nested, op)
-                _check(nested, tables)
+    for nested in op.nested:
+        if nested.name in _SYMBOLS and not is_known and symbol_name(nested):
+            raise _outside_table(nested, op)
+        _check(nested, tables)
 
 
 def _outside_table(op: Operation, parent: Operation) -> errors.VerifyError:
@@ -118,19 +116,17 @@ def _outside_table(op: Operation, parent: Operation) -> errors.VerifyError:
 
 def _table(op: Operation) -> Table:
     table: Table = {}
-    for region in op.regions:
-        for block in region.blocks:
-            for nested in block.operations:
-                name = symbol_name(nested) or _written_name(nested)
-                if name in table and _is_known(nested) and _is_known(table[name]):
-                    raise errors.RedefinedSymbol(
-                        nested.location,
-                        name=name,
-                        focus=Focus(print_symbol(name)),
-                        notes=[(table[name].location, "first defined here")],
-                    )
-                if name:
-                    table[name] = nested
+    for nested in op.nested:
+        name = symbol_name(nested) or _written_name(nested)
+        if name in table and _is_known(nested) and _is_known(table[name]):
+            raise errors.RedefinedSymbol(
+                nested.location,
+                name=name,
+                focus=Focus(print_symbol(name)),
+                notes=[(table[name].location, "first defined here")],
+            )
+        if name:
+            table[name] = nested
     return table
 
 

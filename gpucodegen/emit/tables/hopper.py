@@ -6,7 +6,7 @@ completes, no register of its accumulator may be moved, and a compiler would mov
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 
 from gpucodegen.dialects.nvgpu.types import (
@@ -54,51 +54,26 @@ def _words(e: Emitter, value: Value) -> Text:
     return e.narrow(e.affine(e.index(value)))
 
 
-def get(e: Emitter, op: Operation) -> None:
-    made = e.make("mbarrier_address", "mbarrier_address")
-    e.define(op.result, call(made, *one_of(e, *op.operands)))
+Spell = Callable[[Emitter, Value], Text]
 
 
-def init(e: Emitter, op: Operation) -> None:
-    barriers, count, which = op.operands[:3]
-    made = e.make("mbarrier_init", "mbarrier_init")
-    with predicated(e, op, 3):
-        where = one_of(e, barriers, which)
-        e.writer.line(str(call(made, *where, _words(e, count))))
+def _on_barrier(name: str, which: int, *others: tuple[int, Spell]) -> Handler:
+    """A call about an mbarrier of a group: that of operand number ``which``.
 
+    ``others``: the numbers of further operands, and how each of them is spelled.
+    """
 
-def arrive(e: Emitter, op: Operation) -> None:
-    made = e.make("mbarrier_arrive", "mbarrier_arrive")
-    e.define(op.result, call(made, *one_of(e, *op.operands)))
+    def handler(e: Emitter, op: Operation) -> None:
+        made, given = e.make(name, name), op.operands
+        with predicated(e, op, 3):
+            where = one_of(e, given[0], given[which])
+            text = call(made, *where, *(spell(e, given[n]) for n, spell in others))
+            if op.results:
+                e.define(op.result, text)
+            else:
+                e.writer.line(str(text))
 
-
-def arrive_more(e: Emitter, op: Operation) -> None:
-    barriers, which, count = op.operands
-    made = e.make("mbarrier_arrive_more", "mbarrier_arrive_more")
-    where = one_of(e, barriers, which)
-    e.define(op.result, call(made, *where, _words(e, count)))
-
-
-def expect(e: Emitter, op: Operation) -> None:
-    barriers, count, which = op.operands[:3]
-    made = e.make("mbarrier_expect", "mbarrier_expect")
-    with predicated(e, op, 3):
-        where = one_of(e, barriers, which)
-        e.writer.line(str(call(made, *where, _words(e, count))))
-
-
-def test(e: Emitter, op: Operation) -> None:
-    barriers, token, which = op.operands
-    made = e.make("mbarrier_test", "mbarrier_test")
-    e.define(op.result, call(made, *one_of(e, barriers, which), e.text(token)))
-
-
-def wait(e: Emitter, op: Operation) -> None:
-    """``nvgpu.mbarrier.try_wait.parity``: wait until the phase completes."""
-    barriers, parity, ticks, which = op.operands
-    made = e.make("mbarrier_wait", "mbarrier_wait")
-    where = one_of(e, barriers, which)
-    e.writer.line(str(call(made, *where, e.typed(parity), _words(e, ticks))))
+    return handler
 
 
 def engine(e: Emitter, name: str, value: int = 0) -> None:
@@ -108,8 +83,7 @@ def engine(e: Emitter, name: str, value: int = 0) -> None:
 
 
 def _plain(name: str) -> Handler:
-    def handler(e: Emitter, op: Operation) -> None:
-        del op
+    def handler(e: Emitter, _: Operation) -> None:
         engine(e, name)
 
     return handler
@@ -144,13 +118,19 @@ def registers(e: Emitter, op: Operation) -> None:
 MBARRIER_PREFIX = "nvgpu.mbarrier."
 BARRIER_HANDLERS: dict[str, Handler] = {
     f"{MBARRIER_PREFIX}create": create,
-    f"{MBARRIER_PREFIX}get": get,
-    f"{MBARRIER_PREFIX}init": init,
-    f"{MBARRIER_PREFIX}arrive": arrive,
-    f"{MBARRIER_PREFIX}arrive.nocomplete": arrive_more,
-    f"{MBARRIER_PREFIX}arrive.expect_tx": expect,
-    f"{MBARRIER_PREFIX}test.wait": test,
-    f"{MBARRIER_PREFIX}try_wait.parity": wait,
+    f"{MBARRIER_PREFIX}get": _on_barrier("mbarrier_address", 1),
+    f"{MBARRIER_PREFIX}init": _on_barrier("mbarrier_init", 2, (1, _words)),
+    f"{MBARRIER_PREFIX}arrive": _on_barrier("mbarrier_arrive", 1),
+    f"{MBARRIER_PREFIX}arrive.nocomplete": _on_barrier(
+        "mbarrier_arrive_more", 1, (2, _words)
+    ),
+    f"{MBARRIER_PREFIX}arrive.expect_tx": _on_barrier(
+        "mbarrier_expect", 2, (1, _words)
+    ),
+    f"{MBARRIER_PREFIX}test.wait": _on_barrier("mbarrier_test", 2, (1, Emitter.text)),
+    f"{MBARRIER_PREFIX}try_wait.parity": _on_barrier(
+        "mbarrier_wait", 3, (1, Emitter.typed), (2, _words)
+    ),
     "nvvm.cp.async.bulk.commit.group": _plain("commit_stores"),
     "nvvm.cp.async.bulk.wait_group": end_stores,
     "nvvm.fence.mbarrier.init": _plain("fence_barriers"),

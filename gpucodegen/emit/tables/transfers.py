@@ -298,8 +298,7 @@ def _apart(offset: AffineExpr, *, last: bool) -> tuple[AffineExpr, AffineExpr, i
     return parts[0], parts[1], max(0, constant)
 
 
-def commit_group(e: Emitter, op: Operation) -> None:
-    del op
+def commit_group(e: Emitter, _: Operation) -> None:
     e.writer.line(str(call(e.make("close_group", "close_group"))))
 
 

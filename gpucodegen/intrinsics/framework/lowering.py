@@ -80,7 +80,6 @@ def pieces_per_row(tile: Tile, register_bytes: int) -> int:
 
 @cache
 def llvm_tile(tile: Tile, register_bytes: int) -> ir.ArrayType:
-    """The LLVM type of a tile."""
     count = tile.rows * pieces_per_row(tile, register_bytes)
     return ir.ArrayType(piece_type(tile, register_bytes), count)
 
@@ -211,7 +210,6 @@ class CachingBuilder(ir.IRBuilder):
         self._kept.clear()
 
     def pieces(self, tile: Any) -> list[Any]:
-        """The pieces of a tile."""
         if isinstance(tile, Unpacked):
             return self.parts(Unpacked, tile, lambda: list(tile.pieces()))
         return [self.extract_value(tile, n) for n in range(tile.type.count)]
@@ -296,7 +294,6 @@ class Lowering:
         return [self.builder.extract_value(value, i) for i in range(count)]
 
     def pack(self, tile: Tile, pieces: Sequence[Any]) -> Any:
-        """A tile from its pieces."""
         ty = llvm_tile(tile, self.face.register_bytes)
         if isinstance(self.builder, CachingBuilder):
             known = list(pieces)

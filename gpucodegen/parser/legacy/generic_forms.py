@@ -105,9 +105,8 @@ def function_results(p: Parser, signature: FunctionType) -> Sequence[Type]:
     return [FunctionType(signature.results, tuple(p.arrow_types()))]
 
 
-def _typed_value(p: Parser, state: State) -> None:
+def _typed_value(_: Parser, state: State) -> None:
     """``"constant"(){value: 42} : () -> i32``: the number takes the result's type."""
-    del p
     if isinstance(state.attributes.get("value"), SymbolRefAttr):
         state.name = "func.constant"
     number, types = state.attributes.get("value"), state.result_types
@@ -124,9 +123,8 @@ def _dim_operand(p: Parser, state: State) -> None:
     state.name = "tensor.dim" if is_tensor else "memref.dim"
 
 
-def _alloc_segments(p: Parser, state: State) -> None:
+def _alloc_segments(_: Parser, state: State) -> None:
     """Allocations without segment sizes: the dynamic sizes come first."""
-    del p
     (ty,) = state.result_types
     if isinstance(ty, MemRefType) and OPERAND_SEGMENTS not in state.attributes:
         dynamic = sum(extent is None for extent in ty.shape)
@@ -134,9 +132,8 @@ def _alloc_segments(p: Parser, state: State) -> None:
         state.attributes[OPERAND_SEGMENTS] = segment_sizes(groups)
 
 
-def name_splat(p: Parser, state: State) -> None:
+def name_splat(_: Parser, state: State) -> None:
     """``splat`` becomes ``vector.splat`` or ``tensor.splat`` by its type."""
-    del p
     is_vector = isinstance(state.result_types[0], VectorType)
     state.name = "vector.broadcast" if is_vector else "tensor.splat"
 

@@ -122,8 +122,7 @@ def _read(p: Parser, state: State, *, indexed: bool) -> None:
 
 def _read_attributes(p: Parser, state: State) -> None:
     """``attrs = {..}``, or ``{..}`` where it is no region."""
-    if p.token == "attrs":
-        p.advance()
+    if p.accept("attrs"):
         p.expect("=")
     elif p.token != "{" or _is_region(p):
         return

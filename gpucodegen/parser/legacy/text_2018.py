@@ -58,9 +58,8 @@ def _affine_apply(p: Parser, state: State) -> None:
     state.expand = _one_per_result
 
 
-def _generic_affine_apply(p: Parser, state: State) -> None:
+def _generic_affine_apply(_: Parser, state: State) -> None:
     """``"affine_apply"(%i) {map: ..}``."""
-    del p
     state.expand = _one_per_result
 
 

@@ -92,9 +92,7 @@ def _store(p: Parser, state: State) -> None:
     """``store %v, %m[..] : type`` or ``store 0 to %m[..] : type``."""
     state.name = "memref.store"
     value = generic_forms.written(p)
-    if p.token == "to":
-        p.advance()
-    else:
+    if not p.accept("to"):
         p.expect(",")
     memref, indices = _element(p)
     ty = read_type(p, state)
@@ -183,9 +181,7 @@ def _tensor_store(p: Parser, state: State) -> None:
     """``tensor_store %t, %m : memref`` or ``tensor_store %t to %m : memref``."""
     state.name = "bufferization.materialize_in_destination"
     source = p.use()
-    if p.token == "to":
-        p.advance()
-    else:
+    if not p.accept("to"):
         p.expect(",")
     dest = p.use()
     ty = read_type(p, state)

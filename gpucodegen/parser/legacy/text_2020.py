@@ -104,9 +104,8 @@ SPELLINGS: dict[str, Spelling] = {
 # -- generic forms ---------------------------------------------------------------------
 
 
-def _launched_kernel(p: Parser, state: State) -> None:
+def _launched_kernel(_: Parser, state: State) -> None:
     """``kernel = "k", kernel_module = @m`` of 2019; fewer groups of operands."""
-    del p
     name = state.attributes.get("kernel")
     module = state.attributes.pop("kernel_module", None)
     if isinstance(name, StringAttr) and isinstance(module, SymbolRefAttr):
@@ -270,9 +269,8 @@ VIEW_FORMS: dict[str, OldForm] = {"subview": _subview, "view": _view}
 # -- generic forms ---------------------------------------------------------------------
 
 
-def _static_lists(p: Parser, state: State) -> None:
+def _static_lists(_: Parser, state: State) -> None:
     """Convert number lists, which were array attributes until 2023."""
-    del p
     for name, value in state.attributes.items():
         if name.startswith("static_") and isinstance(value, ArrayAttr):
             numbers = [e.value for e in value.values if isinstance(e, IntegerAttr)]
@@ -284,9 +282,8 @@ def _static_lists(p: Parser, state: State) -> None:
 _COUNTS = ("static_sizes", "static_low", "static_high")
 
 
-def _assume_alignment(p: Parser, state: State) -> None:
+def _assume_alignment(_: Parser, state: State) -> None:
     """The memref is also the result since 2025."""
-    del p
     state.result_types = state.result_types or [v.type for v in state.operands[:1]]
 
 

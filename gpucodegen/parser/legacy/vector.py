@@ -43,9 +43,8 @@ def at(positions: Sequence[Value]) -> DenseArrayAttr:
     return DenseArrayAttr(I64, (DYNAMIC_MARK,) * len(positions))
 
 
-def typed_kind(p: Parser, state: State) -> None:
+def typed_kind(_: Parser, state: State) -> None:
     """Map ``max`` and ``min`` to today's kinds for integers and floats."""
-    del p
     word = str(state.attributes.get("kind")).strip('"').removeprefix("#vector.kind<")
     if word.removesuffix(">") in ("max", "min"):
         is_float = isinstance(element_type(state.operands[0].type), FloatType)
@@ -57,8 +56,7 @@ def typed_kind(p: Parser, state: State) -> None:
 def _arrays(*names: str, old: str = "") -> OldForm:
     """Convert ``name = [1, 0]`` to ``array<i64: 1, 0>``; ``old`` is a former name."""
 
-    def adapt(p: Parser, state: State) -> None:
-        del p
+    def adapt(_: Parser, state: State) -> None:
         for name in names:
             value = state.attributes.pop(old, None) or state.attributes.get(name)
             if isinstance(value, ArrayAttr):
@@ -87,8 +85,7 @@ def _position(first: int) -> OldForm:
 def _segments(shaped: int, fills: int) -> OldForm:
     """Add segment sizes to transfers: no mask; ``fills`` operands follow indices."""
 
-    def adapt(p: Parser, state: State) -> None:
-        del p
+    def adapt(_: Parser, state: State) -> None:
         if OPERAND_SEGMENTS not in state.attributes:
             count = len(state.operands) - shaped - fills
             sizes = (*(1,) * shaped, count, *(1,) * fills, 0)

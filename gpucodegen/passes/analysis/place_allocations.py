@@ -31,6 +31,7 @@ from gpucodegen.ir.operation import (
 from gpucodegen.ir.types import I64, MemRefType, Type, element_bytes
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.functions import on_functions
 from gpucodegen.records import dataclass
 
 
@@ -42,9 +43,7 @@ class PlaceAllocations(ModulePass):
     looks_for: ClassVar[frozenset[str]] = frozenset({ADDRESS})
 
     def apply(self, module: Module) -> Module:
-        return module.with_operations(
-            placed(op) if op.name == "func.func" else op for op in module.operations
-        )
+        return on_functions(module, placed)
 
 
 @dataclass(frozen=True, slots=True)

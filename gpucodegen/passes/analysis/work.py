@@ -71,8 +71,7 @@ def expected_work(
     if op.name in _UNCOUNTED:
         return None
     if op.name != "affine.for":
-        nested = [o for r in op.regions for b in r.blocks for o in b.operations]
-        return total_work(nested, middles, weigh) if nested else weigh(op)
+        return total_work(op.nested, middles, weigh) if op.nested else weigh(op)
     run = iterations(op, middles)
     once = total_work(op.body.operations[:-1], inside(op, middles), weigh)
     return None if run is None or once is None else len(run) * once
@@ -125,8 +124,7 @@ def _executions_in(op: Operation, middles: Middles) -> dict[int, int] | None:
     if op.name in _UNCOUNTED:
         return None
     if op.name != "affine.for":
-        nested = [o for r in op.regions for b in r.blocks for o in b.operations]
-        return executions(nested, middles) if nested else {id(op): 1}
+        return executions(op.nested, middles) if op.nested else {id(op): 1}
     run = iterations(op, middles)
     once = executions(op.body.operations[:-1], inside(op, middles))
     if run is None or once is None:
@@ -139,7 +137,7 @@ def iteration_work(loop: Operation) -> int | None:
     around: Middles = {}
     if loop.name == "affine.for":
         around = inside(loop, around)
-    bodies = (b.operations[:-1] for r in loop.regions for b in r.blocks)
+    bodies = (b.operations[:-1] for b in loop.blocks)
     amounts = [total_work(body, around) for body in bodies]
     return None if None in amounts else sum(a for a in amounts if a is not None)
 
@@ -207,8 +205,7 @@ def host_program(
     }
     known |= _constants(function)
     kernels = {symbol_name(op): op for op in module.walk() if op.name == "gpu.func"}
-    body = [op for r in function.regions for b in r.blocks for op in b.operations]
-    return tuple(_launches(body, (), known, kernels))
+    return tuple(_launches(function.nested, (), known, kernels))
 
 
 def _constants(function: Operation) -> dict[Value, int]:
@@ -232,9 +229,8 @@ def _launches(
         if op.name == "gpu.launch_func":
             yield _launch(op, around, known, kernels)
         within = (*around, op) if op.name in _LOOPS else around
-        for region in op.regions:
-            for block in region.blocks:
-                yield from _launches(block.operations, within, known, kernels)
+        for block in op.blocks:
+            yield from _launches(block.operations, within, known, kernels)
 
 
 def _launch(
@@ -252,7 +248,7 @@ def _launch(
     given = zip(Function(kernel).arguments, launch.arguments, strict=False)
     inner = _constants(kernel) | {p: middles[v] for p, v in given if v in middles}
     inner |= {o.result: 0 for o in kernel.walk() if o.name in _FIRST}
-    body = [o for r in kernel.regions for b in r.blocks for o in b.operations]
+    body = kernel.nested
     grid = tuple(
         middles.get(value) if extent is None else extent
         for extent, value in zip(most_blocks(kernel), launch.grid, strict=True)
@@ -276,9 +272,7 @@ def _outermost(operations: Sequence[Operation]) -> Iterator[Operation]:
         if op.name in _LOOPS:
             yield op
             continue
-        for region in op.regions:
-            for block in region.blocks:
-                yield from _outermost(block.operations)
+        yield from _outermost(op.nested)
 
 
 _FIRST = frozenset({"gpu.block_id", "gpu.thread_id"})

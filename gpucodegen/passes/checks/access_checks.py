@@ -425,8 +425,7 @@ def _trailing(rank: int, shape: Sequence[int]) -> dict[int, int]:
 def _transferred(buffer: int) -> Callable[[ConditionBuilder, Operation], Touched]:
     """``vector.transfer_read`` and ``transfer_write``."""
 
-    def touched(c: ConditionBuilder, op: Operation) -> Touched:
-        del c
+    def touched(_: ConditionBuilder, op: Operation) -> Touched:
         memref_, *rest = op.operands[buffer:]
         rank = memref.rank(memref_)
         vector = op.operands[0] if buffer else op.results[0]

@@ -402,11 +402,7 @@ def _made_within(operations: Sequence[Operation]) -> set[Value]:
     found: set[Value] = set()
     for top in operations:
         for op in top.walk():
-            if op is not top:
-                found.update(op.results)
-            for region in op.regions:
-                for block in region.blocks:
-                    found.update(block.arguments)
+            found.update(op.block_arguments if op is top else op.defined)
     return found
 
 

@@ -63,9 +63,8 @@ class CheckLifetimes(ModulePass, name="check-lifetimes"):
         """Raise UseAfterFree."""
         shown = owners(module.operation.walk())
         for op in module.operation.walk():
-            for region in op.regions:
-                for block in region.blocks:
-                    _check(block, shown)
+            for block in op.blocks:
+                _check(block, shown)
         return module
 
 

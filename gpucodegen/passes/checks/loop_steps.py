@@ -168,8 +168,8 @@ class _Checker:
         if not op.regions:
             return op, pending
         inside = {v for o in op.walk() if o is not op for v in o.results}
-        blocks = [block for region in op.regions for block in region.blocks]
-        inside.update(v for o in op.walk() for v in _arguments(o))
+        blocks = op.blocks
+        inside.update(v for o in op.walk() for v in o.block_arguments)
 
         def checked(block: Block) -> Block:
             runs = _runs(op, blocks.index(block))
@@ -214,10 +214,6 @@ class _Checker:
         ]
         choice = Operation("scf.if", (fails,), op.results, regions=tuple(branches))
         return [*made, *b.operations, choice.with_(location=op.location)]
-
-
-def _arguments(op: Operation) -> Iterator[Value]:
-    return (v for r in op.regions for block in r.blocks for v in block.arguments)
 
 
 def _bounds(op: Operation) -> Iterator[tuple[Value, Value, Value]]:

@@ -35,7 +35,7 @@ class CheckMemorySpaces(ModulePass, name="check-memory-spaces"):
     def apply(self, module: Module) -> Module:
         """Raise UnsupportedMemorySpace."""
         for op in module.operation.walk():
-            for value in _defined(op):
+            for value in op.defined:
                 self._check(value, op)
         return module
 
@@ -45,13 +45,6 @@ class CheckMemorySpaces(ModulePass, name="check-memory-spaces"):
             raise errors.UnsupportedMemorySpace(
                 op.location, space=space, target=self.target, known=", ".join(KNOWN)
             )
-
-
-def _defined(op: Operation) -> Iterator[Value]:
-    yield from op.results
-    for region in op.regions:
-        for block in region.blocks:
-            yield from block.arguments
 
 
 VECTOR_BYTES = 1 << 16
@@ -101,8 +94,7 @@ def _bytes(ty: Type) -> int:
     return prod(ty.shape) * element_bits(ty.element) // 8
 
 
-def _fine(op: Operation, numbers: Constants) -> Iterator[str]:
-    del op, numbers
+def _fine(_: Operation, __: Constants) -> Iterator[str]:
     yield from ()
 
 

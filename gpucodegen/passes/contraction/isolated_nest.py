@@ -22,6 +22,7 @@ from gpucodegen.ir.types import INDEX
 from gpucodegen.passes.framework.indexing import (
     Index,
     as_map,
+    bounds_of,
     compact,
     from_map,
     replace_values,
@@ -58,14 +59,7 @@ def isolated(nest: Operation) -> IsolatedNest:
     >>> print(found.nest.body.operations[0].attributes["map"])
     affine_map<(d0, d1, d2) -> (d0, d1, d2 + d1)>
     """
-    inside = {
-        argument
-        for op in nest.walk()
-        for region in op.regions
-        for block in region.blocks
-        for argument in block.arguments
-    }
-    own = inside | {value for op in nest.walk() for value in op.results}
+    own = {value for op in nest.walk() for value in op.defined}
     rewriting = _Alone(own, dict(_starts(nest, own)))
     (found,) = rewrite_bottom_up(nest, rewriting.rewritten)
     return IsolatedNest(
@@ -79,8 +73,7 @@ def _starts(nest: Operation, own: set[Value]) -> Iterator[tuple[Value, Index]]:
         if op.name != "affine.for" or op.results:
             continue
         loop = affine.For(op)
-        lower, *lowers = from_map(loop.lower_map, loop.lower_operands)
-        upper, *uppers = from_map(loop.upper_map, loop.upper_operands)
+        (lower, *lowers), (upper, *uppers) = bounds_of(loop)
         is_open = lower.constant is None and own.isdisjoint(lower.values)
         is_known = compact(upper - lower).constant is not None
         if is_open and is_known and not (lowers or uppers):

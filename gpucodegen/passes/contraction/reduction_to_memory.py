@@ -29,7 +29,7 @@ from gpucodegen.passes.analysis.lifting.aliases import Aliases
 from gpucodegen.passes.contraction.operands import bounded
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import has_no_effect
-from gpucodegen.passes.framework.indexing import Index, from_map
+from gpucodegen.passes.framework.indexing import Index, bounds_of, from_map
 from gpucodegen.passes.framework.nests import Axis
 from gpucodegen.records import dataclass
 
@@ -197,8 +197,7 @@ def _plain(op: Operation, body: Sequence[Operation]) -> Operation:
         inner.operations += [substitute_values(o, renamed) for o in body]
 
     b.loop(
-        from_map(loop.lower_map, loop.lower_operands),
-        from_map(loop.upper_map, loop.upper_operands),
+        *bounds_of(loop),
         fill,
         step=loop.step,
         hint=loop.iv.name,

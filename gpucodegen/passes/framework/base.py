@@ -118,10 +118,7 @@ def contents(module: Module) -> set[str]:
     for op in module.walk():
         found.add(op.name)
         found.update(op.attributes)
-        values += op.results
-        for region in op.regions:
-            for block in region.blocks:
-                values += block.arguments
+        values += op.defined
         for attribute in op.attributes.values():
             if isinstance(attribute, TypeAttr):
                 types.append(attribute.type)

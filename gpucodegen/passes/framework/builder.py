@@ -90,6 +90,16 @@ class OperationList:
         """The only result of an operation that is added."""
         return self.add(name, operands, [ty], attributes, regions, hint)[0]
 
+    def cast(self, name: str, value: Value, ty: Type, hint: str = "") -> Value:
+        """A value in another type by ``arith.name``; itself if it has the type."""
+        if value.type == ty:
+            return value
+        return self.value(f"arith.{name}", (value,), ty, hint=hint)
+
+    def extended(self, value: Value, ty: Type) -> Value:
+        """A number in a type that is as wide or wider."""
+        return self.cast("extf" if isinstance(ty, FloatType) else "extsi", value, ty)
+
     def index(self, item: IndexLike, hint: str = "") -> Value:
         """The SSA value of an index expression (``affine.apply`` or a constant)."""
         if isinstance(item, Value):
@@ -319,7 +329,6 @@ class VectorBuilder(OperationList):
         )
 
     def multiply(self, one: Value, other: Value) -> Value:
-        """``one * other``."""
         is_float = isinstance(element_type(one.type), FloatType)
         name = "arith.mulf" if is_float else "arith.muli"
         return self.value(name, (one, other), one.type, hint="p")
@@ -425,8 +434,7 @@ class Builder(VectorBuilder):
     ) -> None:
         """``affine.for`` without loop-carried values, from max of lowers to min."""
 
-        def without_values(inner: Builder, iv: Value, values: Sequence[Value]) -> None:
-            del values
+        def without_values(inner: Builder, iv: Value, _: Sequence[Value]) -> None:
             body(inner, iv)
 
         self.carried_loop(lower, upper, (), without_values, step=step, hint=hint)

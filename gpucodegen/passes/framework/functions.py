@@ -32,6 +32,14 @@ def in_functions(
     return module.with_operations(operations)
 
 
+def on_functions(module: Module, rewrite: Callable[[Operation], Operation]) -> Module:
+    """Replace every function, kernels and declarations included."""
+    operations = module.operations
+    return module.with_operations(
+        rewrite(op) if op.name == "func.func" else op for op in operations
+    )
+
+
 def with_blocks(op: Operation, rewrite: Rewrite) -> Operation:
     """``op`` with the operations of each block of its regions rewritten."""
     return op.with_blocks(lambda b: b.with_operations(rewrite(b.operations)))
@@ -155,6 +163,4 @@ def all_used(operations: Sequence[Operation]) -> list[Operation]:
 
 def _is_empty_loop(op: Operation) -> bool:
     """A loop or condition whose bodies hold only their terminators."""
-    return op.name in LOOPS and all(
-        len(block.operations) <= 1 for region in op.regions for block in region.blocks
-    )
+    return op.name in LOOPS and all(len(block.operations) <= 1 for block in op.blocks)

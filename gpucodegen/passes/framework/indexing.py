@@ -230,6 +230,14 @@ def from_map(map_: AffineMap, operands: Sequence[Value]) -> list[Index]:
     return [compact(index) for index in results]
 
 
+def bounds_of(loop: affine.For) -> tuple[list[Index], list[Index]]:
+    """The lower bounds, of which the largest counts, and the upper bounds."""
+    return (
+        from_map(loop.lower_map, loop.lower_operands),
+        from_map(loop.upper_map, loop.upper_operands),
+    )
+
+
 def compact(index: Index) -> Index:
     """Drop values that do not occur and merge repeated ones."""
     used: dict[Value, int] = {}
@@ -355,8 +363,6 @@ def _if(op: Operation, known: Known) -> Operation:
 
 def affine_over_dims(set_: IntegerSet) -> list[Constraint]:
     """The constraints with symbols renumbered as trailing dimensions."""
-    from gpucodegen.ir.affine import Dim, substitute
-
     dims = [Dim(i) for i in range(set_.num_dims)]
     syms = [Dim(i + set_.num_dims) for i in range(set_.num_syms)]
     return [

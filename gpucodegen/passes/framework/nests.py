@@ -64,6 +64,11 @@ def inner_operations(op: Operation) -> tuple[Operation, ...]:
     return tuple(o for o in op.body.operations if o.name != "affine.yield")
 
 
+def loop_depth(op: Operation) -> int:
+    """The largest number of nested ``affine.for`` in an operation, itself included."""
+    return max(map(loop_depth, op.nested), default=0) + (op.name == "affine.for")
+
+
 def perfect_chain(
     op: Operation, takes: Callable[[Operation], object]
 ) -> list[Operation]:

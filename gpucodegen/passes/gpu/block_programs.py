@@ -28,7 +28,7 @@ from gpucodegen.passes.analysis.lifting.index_values import VIEWS
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.contraction.gpu.block_products import Allowed, tile_products
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.indexing import Index, from_map
+from gpucodegen.passes.framework.indexing import Index, bounds_of
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.blocks.barrier_phases import Phases
 from gpucodegen.passes.gpu.blocks.row_distribution import LaneGroup, RowDistribution
@@ -132,8 +132,7 @@ def _block_loop(
     if op.name != "affine.for" or op.results or not analysis.is_parallel(op):
         return None
     loop = affine.For(op)
-    lowers = from_map(loop.lower_map, loop.lower_operands)
-    uppers = from_map(loop.upper_map, loop.upper_operands)
+    lowers, uppers = bounds_of(loop)
     if (
         len(lowers) != 1
         or len(uppers) != 1

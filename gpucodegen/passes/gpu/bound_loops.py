@@ -316,7 +316,5 @@ def _varying(operations: Sequence[Operation]) -> frozenset[Value]:
         for own in inner.walk()
     ]
     made = {value for op in inside for value in op.results}
-    blocks = [
-        block for op in inside for region in op.regions for block in region.blocks
-    ]
+    blocks = [block for op in inside for block in op.blocks]
     return frozenset(made.union(*(block.arguments for block in blocks)))

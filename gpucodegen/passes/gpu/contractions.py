@@ -12,7 +12,7 @@ from dataclasses import replace
 from itertools import product
 from types import MappingProxyType
 
-from gpucodegen.ir.operation import Operation
+from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I32, element_bytes, element_type
 from gpucodegen.passes.contraction.fusion_groups import FusionMember
 from gpucodegen.passes.contraction.gpu.axes import (
@@ -106,10 +106,7 @@ def contraction_launches(
         or not words_pay(plain.products, dots.products, device)
     ):
         return plain.launches()
-    freed = Builder(contraction.location)
-    for buffer in words.buffers:
-        freed.add("memref.dealloc", (buffer,))
-    return [*_mapped(b.operations, mapper), *dots.launches(), *freed.operations]
+    return _between(b, words.buffers, dots)
 
 
 def _over_copies(contraction: Contraction, plain: _Lowering) -> list[Operation] | None:
@@ -141,14 +138,18 @@ def _over_copies(contraction: Contraction, plain: _Lowering) -> list[Operation] 
         warpgroups=has_warpgroups(mapper.arch),
     ):
         return None
-    freed = Builder(contraction.location)
-    for buffer in copied.buffers:
+    return _between(b, copied.buffers, lowering)
+
+
+def _between(
+    b: Builder, buffers: Sequence[Value], lowering: _Lowering
+) -> list[Operation]:
+    """Launches after the operations that fill buffers, which are freed after them."""
+    freed = Builder(b.location)
+    for buffer in buffers:
         freed.add("memref.dealloc", (buffer,))
-    return [
-        *_mapped(b.operations, mapper),
-        *lowering.launches(),
-        *freed.operations,
-    ]
+    before = _mapped(b.operations, lowering.mapper)
+    return [*before, *lowering.launches(), *freed.operations]
 
 
 def joined_launch(contraction: Contraction, mapper: Mapper) -> list[Operation] | None:

@@ -112,7 +112,7 @@ def most_iterations(loop: Operation, root: Operation) -> list[Index]:
     ]
     for outer in reversed(around[:-1]):
         bounds = [new for bound in bounds for new in _largest(bound, affine.For(outer))]
-    made = {value for op in root.walk() for value in _defined(op)}
+    made = {value for op in root.walk() for value in op.defined}
     bounds = [bound for bound in map(compact, bounds) if made.isdisjoint(bound.values)]
     return [(bound + (own.step - 1)) // own.step for bound in bounds[:MOST_BOUNDS]]
 
@@ -136,18 +136,9 @@ def _largest(bound: Index, loop: affine.For) -> list[Index]:
 def _path(root: Operation, inner: Operation) -> list[Operation]:
     """The loops from ``root`` to a loop inside of it, both included."""
     parents: Mapping[int, Operation] = {
-        id(op): parent
-        for parent in root.walk()
-        for region in parent.regions
-        for block in region.blocks
-        for op in block.operations
+        id(op): parent for parent in root.walk() for op in parent.nested
     }
     path = [inner]
     while path[0] is not root:
         path.insert(0, parents[id(path[0])])
     return [op for op in path if op.name == "affine.for"]
-
-
-def _defined(op: Operation) -> Sequence[Value]:
-    inner = (b.arguments for region in op.regions for b in region.blocks)
-    return [*op.results, *(value for arguments in inner for value in arguments)]

@@ -38,7 +38,7 @@ from gpucodegen.passes.contraction.recognize import only_accumulates
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
 from gpucodegen.passes.framework.indexing import compact, from_map
-from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.passes.framework.nests import inner_operations, loop_depth
 from gpucodegen.passes.gpu.blocks.thread_reductions import extent
 from gpucodegen.passes.gpu.reduction_problems import parallel_outermost
 from gpucodegen.passes.gpu.stencil_sweeps import can_tile_time
@@ -302,7 +302,7 @@ def _best(
     analysis = analyse([op], context, surroundings)
     if needs_block(op) or _multiplies(op, analysis, context, surroundings):
         return [op]
-    if _depth(op) > DEEPEST or _has_shared_rows(op, analysis, device):
+    if loop_depth(op) > DEEPEST or _has_shared_rows(op, analysis, device):
         return [op]
     textual = _clocks(op, context, surroundings, device, analysis)
     if textual <= ENOUGH * _least_clocks(op, device):
@@ -352,12 +352,6 @@ def _is_shared(found: LoopVerdict) -> bool:
     return found.kind is LoopKind.PARALLEL or is_sum
 
 
-def _depth(op: Operation) -> int:
-    bodies = (block for region in op.regions for block in region.blocks)
-    inner = (_depth(nested) for body in bodies for nested in body.operations)
-    return max(inner, default=0) + (op.name == "affine.for")
-
-
 def _least_clocks(op: Operation, device: GpuDevice) -> float:
     """Clock cycles where all lanes of the device are used."""
     lanes = SCHEDULERS * WARP * device.processors
@@ -366,7 +360,7 @@ def _least_clocks(op: Operation, device: GpuDevice) -> float:
 
 def _work(op: Operation, middles: Middles) -> int:
     """Operations of a nest; unknown extents are estimated."""
-    inner = [o for r in op.regions for b in r.blocks for o in b.operations]
+    inner = op.nested
     if op.name != "affine.for":
         return sum(_work(o, middles) for o in inner) or 1
     run = iterations(op, middles)

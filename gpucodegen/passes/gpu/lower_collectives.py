@@ -20,7 +20,7 @@ from typing import ClassVar
 from gpucodegen.dialects import arith, gpu
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.shared.combiners import kind_word, of_kind
-from gpucodegen.ir.attributes import IntegerAttr, OpaqueAttr
+from gpucodegen.ir.attributes import OpaqueAttr
 from gpucodegen.ir.operation import (
     Operation,
     Region,
@@ -235,7 +235,7 @@ def _subgroup_reduce(warp: Warp, op: Operation) -> tuple[Value, ...]:
         attributes = {"kind": OpaqueAttr(f"#nvvm<redux_kind {kind}>")}
         operands = (value, warp.word(-1))
         return warp.b.add("nvvm.redux.sync", operands, [I32], attributes)
-    size, stride = _number(op, "cluster_size", WARP), _number(op, "cluster_stride", 1)
+    size, stride = op.integer("cluster_size", WARP), op.integer("cluster_stride", 1)
     return (warp.combined(value, _combine(op), size, stride),)
 
 
@@ -254,7 +254,7 @@ _REDUX = {
 
 def _rotate(warp: Warp, op: Operation) -> tuple[Value, ...]:
     """Rotation of the lanes below a width."""
-    offset, width = _number(op, "offset", 0), _number(op, "width", WARP)
+    offset, width = op.integer("offset", 0), op.integer("width", WARP)
     moved = warp.integer("addi", warp.word(warp.lane), offset)
     other = warp.integer("andi", moved, width - 1)
     return warp.shuffle("idx", op.operands[0], other, width)
@@ -264,11 +264,6 @@ def _broadcast(warp: Warp, op: Operation) -> tuple[Value, ...]:
     """The value of a given lane, or of lane 0; all lanes are active."""
     value, *named = op.operands
     return warp.shuffle("idx", value, named[0] if named else 0)[:1]
-
-
-def _number(op: Operation, name: str, default: int) -> int:
-    value = op.attributes.get(name)
-    return value.value if isinstance(value, IntegerAttr) else default
 
 
 LOWERED: dict[str, Callable[[Warp, Operation], tuple[Value, ...]]] = {

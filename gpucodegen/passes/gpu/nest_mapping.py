@@ -19,7 +19,12 @@ from gpucodegen.ir.operation import Operation, Value, clone, substitute_values
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.indexing import Index, from_map, replace_values
+from gpucodegen.passes.framework.indexing import (
+    Index,
+    bounds_of,
+    from_map,
+    replace_values,
+)
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.interior import Interior, Ranges, interior_of
 from gpucodegen.passes.gpu.joined_launches import Joinable
@@ -141,8 +146,7 @@ class Rows:
 
 
 def _of_for(loop: affine.For) -> list[MappedLoop]:
-    lowers = from_map(loop.lower_map, loop.lower_operands)
-    uppers = from_map(loop.upper_map, loop.upper_operands)
+    lowers, uppers = bounds_of(loop)
     return _starting_once([lowers], [uppers], [loop.iv], [loop.step], loop.operation)
 
 

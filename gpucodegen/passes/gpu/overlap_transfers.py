@@ -55,7 +55,13 @@ from gpucodegen.passes.analysis.lifting import Lifted, Surroundings, lift_functi
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import in_functions
-from gpucodegen.passes.framework.indexing import Index, as_map, compact, from_map
+from gpucodegen.passes.framework.indexing import (
+    Index,
+    as_map,
+    bounds_of,
+    compact,
+    from_map,
+)
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.records import dataclass
 from gpucodegen.tiling.model.relations import Model, Reference, model
@@ -155,8 +161,7 @@ def streaming(loop: Operation) -> StreamingLoop | None:
     if loop.name != "affine.for" or loop.results:
         return None
     view = affine.For(loop)
-    lowers = from_map(view.lower_map, view.lower_operands)
-    uppers = from_map(view.upper_map, view.upper_operands)
+    lowers, uppers = bounds_of(view)
     body = inner_operations(loop)
     head = tuple(takewhile(_is_head, body))
     starts = tuple(op for op in head if _kind(op) == "start")

@@ -21,6 +21,7 @@ from math import prod
 
 from gpucodegen.dialects.arith import compare
 from gpucodegen.dialects.gcg import update_notes_of, with_update_note
+from gpucodegen.dialects.memref import static_extents
 from gpucodegen.dialects.shared.combiners import OF_ATOMICS, Combiner, atomic_kind
 from gpucodegen.ir.operation import (
     Operation,
@@ -99,7 +100,10 @@ class Updates:
         kind, bytes_ = self.kinds[buffer], element_bytes(element_type(buffer.type)) or 1
         made = sum(op.operands[1] is buffer for op in _updates(self.sweep.body))
         return Cells(
-            prod(extents(buffer)), bytes_, made, is_native(kind.operation, bytes_)
+            prod(static_extents(buffer)),
+            bytes_,
+            made,
+            is_native(kind.operation, bytes_),
         )
 
     def with_updates(self, rewrites: Mapping[Value, Rewrite]) -> Sweep:
@@ -110,12 +114,6 @@ class Updates:
 
         body = [n for op in self.sweep.body for n in rewrite_bottom_up(op, rewrite)]
         return replace(self.sweep, body=body)
-
-
-def extents(buffer: Value) -> tuple[int, ...]:
-    """The shape of a buffer, where it is static."""
-    ty = buffer.type
-    return tuple(e or 0 for e in ty.shape) if isinstance(ty, MemRefType) else ()
 
 
 def updates_of(nest: Nest) -> Updates | str | None:
@@ -222,7 +220,7 @@ class PrivateCopies:
     ) -> PrivateCopies:
         """The copies, uninitialised."""
         ty = element_type(buffer.type)
-        shared = MemRefType((*extents(buffer), copies), ty, None, SHARED)
+        shared = MemRefType((*static_extents(buffer), copies), ty, None, SHARED)
         own = b.allocate("memref.alloca", shared, "own")
         return PrivateCopies(buffer, own, kind, copies, copy)
 
@@ -231,7 +229,7 @@ class PrivateCopies:
         neutral = self._neutral(b)
         self._each(
             b,
-            (*extents(self.buffer), self.copies),
+            (*static_extents(self.buffer), self.copies),
             (thread, threads),
             lambda i, at: i.store(neutral, self.own, at),
         )
@@ -245,7 +243,7 @@ class PrivateCopies:
         value, _, *at = op.operands
         inside = [
             self._less(b, index, extent)
-            for index, extent in zip(at, extents(self.buffer), strict=True)
+            for index, extent in zip(at, static_extents(self.buffer), strict=True)
         ]
         word = self.kind.atomic
         own = b.nested(lambda i: update(i, word, value, self.own, [*at, self.copy]))
@@ -278,7 +276,7 @@ class PrivateCopies:
             noted = [with_update_note(op, self._where, reason) for op in sent]
             when(i, changes, lambda j: j.operations.extend(noted))
 
-        self._each(b, extents(self.buffer), (thread, threads), one)
+        self._each(b, static_extents(self.buffer), (thread, threads), one)
 
     @property
     def _where(self) -> str:

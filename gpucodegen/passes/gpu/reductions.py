@@ -208,7 +208,6 @@ class _Finish:
         return b.carried_loop(1, self.plan.members, totals, body, hint="m")
 
     def _results(self, b: Builder, lanes: Sequence[Lane], totals: Totals) -> None:
-        """The results of the reduction, in each lane."""
         count = len(self.reduction.totals)
         for number, accumulation in enumerate(self.reduction.totals):
             initial = self.reduction.initial[number]

@@ -185,8 +185,7 @@ class Steps:
                 yield self._step(op, chain, place)
             return
         within = place.inside(op) if op.name == "affine.for" else place
-        bodies = (block for region in op.regions for block in region.blocks)
-        for body in bodies:
+        for body in op.blocks:
             for are_plain, run in groupby(body.operations, lambda o: not o.regions):
                 some = list(run)
                 if not are_plain:
@@ -296,9 +295,8 @@ def _leading(operations: Sequence[Operation]) -> Iterator[Operation]:
     if any(op.name == "affine.store" for op in operations):
         yield from islice(loads, 1)
     for op in operations:
-        for region in op.regions:
-            for block in region.blocks:
-                yield from _leading(block.operations)
+        for block in op.blocks:
+            yield from _leading(block.operations)
 
 
 STRUCTURE = frozenset({"affine.for", "affine.if"})
@@ -361,8 +359,7 @@ def is_plain(op: Operation, analysis: NestAnalysis) -> bool:
     if op.name not in STRUCTURE:
         made = any(isinstance(value.type, MemRefType) for value in op.results)
         return not made and (op.name in PLAIN or has_no_effect(op))
-    bodies = (block for region in op.regions for block in region.blocks)
-    return all(is_plain(o, analysis) for b in bodies for o in b.operations)
+    return all(is_plain(inner, analysis) for inner in op.nested)
 
 
 def _distributed(op: Operation, analysis: NestAnalysis, around: int) -> Operation:
@@ -403,8 +400,7 @@ def _multiplies(op: Operation, analysis: NestAnalysis) -> bool:
     """Whether a parallel nest is a contraction, whose kernel is better."""
     if spreadable_chain(op, analysis):
         return paying_contraction(op) is not None
-    bodies = (block for region in op.regions for block in region.blocks)
-    return any(_multiplies(o, analysis) for body in bodies for o in body.operations)
+    return any(_multiplies(inner, analysis) for inner in op.nested)
 
 
 def _launched(nest: Nest, plan: ThreadGroup) -> list[Operation]:
@@ -516,7 +512,7 @@ def _steer(
     for op in operations:
         is_dealt = op.name == "affine.for" and analysis.is_parallel(op)
         if op.regions and not is_dealt:
-            bodies = (b.operations for region in op.regions for b in region.blocks)
+            bodies = (b.operations for b in op.blocks)
             if not values.isdisjoint(op.operands):
                 return True
             if any(_steer(body, analysis, values) for body in bodies):

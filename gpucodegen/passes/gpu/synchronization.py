@@ -198,7 +198,7 @@ def _joined(kernel: Operation) -> set[int]:
 def _runs(kernel: Operation, names: Collection[str]) -> Iterator[Run]:
     """The longest runs of operations of these names."""
     for op in kernel.walk():
-        for block in (block for region in op.regions for block in region.blocks):
+        for block in op.blocks:
             run: Run = []
             for inner in block.operations:
                 if inner.name in names:

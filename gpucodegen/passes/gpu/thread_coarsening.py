@@ -453,10 +453,9 @@ def _key(op: Operation, inside: Mapping[Value, Hashable] | None = None) -> Hasha
         for c in affine_over_dims(condition.set)
     )
     parts: list[Hashable] = []
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                parts.append(_key(inner, numbers))
-                numbers.update((v, len(numbers)) for v in inner.results)
-            parts.append("|")
+    for block in op.blocks:
+        for inner in block.operations:
+            parts.append(_key(inner, numbers))
+            numbers.update((v, len(numbers)) for v in inner.results)
+        parts.append("|")
     return op.name, limits, tuple(parts)

@@ -129,12 +129,10 @@ def _found(function: Operation) -> list[_Contraction]:
 
 def _paths(op: Operation, around: Path) -> Iterator[Path]:
     """The operations inside an operation, each after those around it."""
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                path = (*around, inner)
-                yield path
-                yield from _paths(inner, path)
+    for inner in op.nested:
+        path = (*around, inner)
+        yield path
+        yield from _paths(inner, path)
 
 
 def _contraction(

@@ -159,9 +159,7 @@ def _outermost(
             continue
         if verdict is not None and op.name == "affine.for":
             yield op, verdict
-        for region in op.regions:
-            for block in region.blocks:
-                yield from _outermost(block.operations, verdicts)
+        yield from _outermost(op.nested, verdicts)
 
 
 def _private(
@@ -296,7 +294,7 @@ def _is_column(outer: Operation, analysis: NestAnalysis) -> bool:
     row, ranges = axis_of(outer), [range_of(o) for o in carrying]
     first, *others = loop_names.lifted_loops(analysis, (outer, *carrying))
     along, *lines = (innermost_cost(analysis.model, o) for o in (first, *others))
-    trips = [range_.trips if range_ else None for range_ in ranges]
+    trips = [range_.constant_trips if range_ else None for range_ in ranges]
     columns = [*zip(trips, lines, strict=True)]
     return row is not None and walks_columns(row.extent, along, columns)
 

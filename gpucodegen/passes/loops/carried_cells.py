@@ -26,7 +26,7 @@ from gpucodegen.ir.types import FloatType, IndexType, IntegerType, MemRefType
 from gpucodegen.passes.contraction.reduction_to_memory import BufferCell
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
-from gpucodegen.passes.framework.indexing import Index, from_map
+from gpucodegen.passes.framework.indexing import Index, bounds_of
 from gpucodegen.passes.nests.loop_names import FOR, Site, loop_name
 from gpucodegen.passes.nests.loop_rewriting import Replacement, rewrite_loops
 from gpucodegen.passes.prepare.mem2reg import promoted
@@ -279,8 +279,7 @@ class _Places:
 
 def _range(loop: affine.For) -> tuple[int, int] | None:
     """The lower bound and the number of iterations, where they are constants."""
-    lowers = from_map(loop.lower_map, loop.lower_operands)
-    uppers = from_map(loop.upper_map, loop.upper_operands)
+    lowers, uppers = bounds_of(loop)
     ends = [bound.constant for bound in (*lowers, *uppers)]
     if None in ends:
         return None

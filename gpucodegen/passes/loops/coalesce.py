@@ -162,13 +162,13 @@ def _is_seen_whole(place: Operand) -> bool:
 def _axis(op: Operation) -> Axis | None:
     """A loop with constant bounds and steps of one, parallel or not."""
     range_ = range_in(op)
-    if op.results or range_ is None or range_.trips is None:
+    if op.results or range_ is None or range_.constant_trips is None:
         return None
     first = range_.lowers[0].constant
     return (
         first
         if first is None
-        else Axis(op.body.arguments[0], range_.trips, first, 1, op)
+        else Axis(op.body.arguments[0], range_.constant_trips, first, 1, op)
     )
 
 

@@ -24,6 +24,7 @@ from typing import ClassVar
 
 from gpucodegen.dialects.arith import element_bits
 from gpucodegen.dialects.builtin import Module
+from gpucodegen.dialects.memref import static_extents
 from gpucodegen.dialects.shared.combiners import ATOMIC_KINDS, Combiner, of_operator
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value, replaced, substitute_values
@@ -49,6 +50,7 @@ from gpucodegen.passes.framework.nests import (
     Axis,
     axis_of,
     inner_operations,
+    perfect_chain,
     to_parallel,
 )
 from gpucodegen.passes.vectorize.accumulations import Order
@@ -137,8 +139,7 @@ def scatters(op: Operation, order: Order) -> list[Scatter]:
     found = (
         scatter_of(load, store, known)
         for inner in op.walk()
-        for region in inner.regions
-        for block in region.blocks
+        for block in inner.blocks
         for load, store in _by_data(block.operations)
     )
     return [one for one in found if one is not None and order.frees(one)]
@@ -192,7 +193,7 @@ class AtomicUpdates(ModulePass):
         ) -> list[Operation] | None:
             if not all(map(_is_instruction, found)):
                 return None
-            nest = _perfect(with_atomics(op, found))
+            nest = perfect_chain(with_atomics(op, found), lambda loop: not loop.results)
             while nest and _iterations(nest) >= self.min_iterations:
                 new = _declared(nest)
                 if runs_in_parallel([new], context, surroundings):
@@ -227,18 +228,6 @@ def _atomic(one: Scatter) -> list[tuple[Operation, list[Operation]]]:
     b = Builder(one.store.location)
     update(b, one.kind.atomic, one.term(b), one.buffer, one.indices)
     return [(one.load, []), (one.combine, []), (one.store, b.operations)]
-
-
-def _perfect(op: Operation) -> list[Operation]:
-    """Perfectly nested loops without carried values."""
-    found: list[Operation] = []
-    while op.name == "affine.for" and not op.results:
-        found.append(op)
-        inner = inner_operations(op)
-        if len(inner) != 1:
-            break
-        op = inner[0]
-    return found
 
 
 def _iterations(nest: Sequence[Operation]) -> float:
@@ -330,12 +319,7 @@ class _Cells:
 
     @property
     def count(self) -> int:
-        return sum(prod(_shape(buffer)) for buffer in self.combiners)
-
-
-def _shape(buffer: Value) -> tuple[int, ...]:
-    ty = buffer.type
-    return tuple(e or 0 for e in ty.shape) if isinstance(ty, MemRefType) else ()
+        return sum(prod(static_extents(buffer)) for buffer in self.combiners)
 
 
 def _in_parts(
@@ -377,7 +361,7 @@ def _in_parts(
 
 def _with_parts(buffer: Value, parts: int) -> MemRefType:
     """The type of the cells of all parts, each padded to whole cache lines."""
-    *outer, last = _shape(buffer)
+    *outer, last = static_extents(buffer)
     element = element_type(buffer.type)
     per_line = max(1, 8 * CACHE_LINE // element_bits(element))
     padded = -(-last // per_line) * per_line
@@ -400,7 +384,9 @@ def fill_cells(
     """Store the neutral element to all cells of a part."""
     element = element_type(partial.type)
     neutral = b.constant(combiner.neutral_of(element), element)
-    _over(b, _shape(buffer), lambda i, at: i.store(neutral, partial, [part, *at]))
+    _over(
+        b, static_extents(buffer), lambda i, at: i.store(neutral, partial, [part, *at])
+    )
 
 
 def _moved(
@@ -430,4 +416,4 @@ def merge_cells(
         (total,) = i.carried_loop(0, parts, [i.load(buffer, at)], more, hint="part")
         i.store(total, buffer, at)
 
-    _over(b, _shape(buffer), cell)
+    _over(b, static_extents(buffer), cell)

@@ -191,8 +191,7 @@ class NormalizeLoops(ModulePass):
         return rewrite_loops(module, chosen, _transform)
 
 
-def _transform(site: Site, op: Operation) -> Replacement | None:
-    del site
+def _transform(_: Site, op: Operation) -> Replacement | None:
     given = range_of(op)
     if given.step == 1 and [bound.constant for bound in given.lowers] == [0]:
         return None

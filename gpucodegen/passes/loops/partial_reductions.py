@@ -455,7 +455,6 @@ class _Parts:
         return b.operations
 
     def _parts(self, b: Builder, row: list[Value], buffers: Sequence[Value]) -> None:
-        """The values of each part of a row."""
 
         def part(i: Builder, p: Value) -> None:
             over = partial(self._over_part, i, p)

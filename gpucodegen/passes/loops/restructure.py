@@ -128,9 +128,8 @@ def _pieces(
         if run:
             yield UnitBody(tuple(run), variables)
         run = []
-        for region in op.regions:
-            for block in region.blocks:
-                yield from _pieces(block.operations, (*variables, *_variables(op)))
+        for block in op.blocks:
+            yield from _pieces(block.operations, (*variables, *_variables(op)))
     if run:
         yield UnitBody(tuple(run), variables)
 

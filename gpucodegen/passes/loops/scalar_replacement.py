@@ -53,6 +53,7 @@ from gpucodegen.passes.framework.functions import (
 )
 from gpucodegen.passes.framework.indexing import (
     Index,
+    bounds_of,
     compact,
     from_map,
     replace_values,
@@ -92,8 +93,7 @@ def innermost(op: Operation) -> InnermostLoop | None:
     if op.name != "affine.for" or any(inner.regions for inner in inner_operations(op)):
         return None
     loop = affine.For(op)
-    lowers = from_map(loop.lower_map, loop.lower_operands)
-    uppers = from_map(loop.upper_map, loop.upper_operands)
+    lowers, uppers = bounds_of(loop)
     if len(lowers) > 1:
         return None
     return InnermostLoop(loop.iv, lowers[0], tuple(uppers), loop.step, op)
@@ -114,7 +114,6 @@ class CarriedStores:
     aliases: Aliases
 
     def of(self, loop: InnermostLoop) -> list[CarriedStore]:
-        """The carried stores of a loop."""
         operations = inner_operations(loop.operation)
         accesses = [op for op in operations if op.name in affine.ACCESSES]
         rest = [op for op in operations if op.name not in affine.ACCESSES]
@@ -352,8 +351,7 @@ def kept_in_values(op: Operation, aliases: Aliases) -> list[Operation]:
 def runs(op: Operation) -> list[Index]:
     """Expressions >= 0 if an ``affine.for`` runs; empty where it surely does."""
     loop = affine.For(op)
-    lowers = from_map(loop.lower_map, loop.lower_operands)
-    uppers = from_map(loop.upper_map, loop.upper_operands)
+    lowers, uppers = bounds_of(loop)
     found = [compact(upper - lower - 1) for lower in lowers for upper in uppers]
     return [index for index in found if index.constant is None or index.constant < 0]
 
@@ -365,10 +363,7 @@ def _cells(loop: Operation, aliases: Aliases) -> list[_Cell]:
         return []
     accesses = [o for o in inner if o.name in affine.ACCESSES]
     made = set(loop.body.arguments)
-    made.update(v for o in inner for v in o.results)
-    made.update(
-        v for o in inner for r in o.regions for k in r.blocks for v in k.arguments
-    )
+    made.update(v for o in inner for v in o.defined)
     here = {id(o): at for at, o in enumerate(loop.body.operations)}
     found: list[_Cell] = []
     for store in loop.body.operations:

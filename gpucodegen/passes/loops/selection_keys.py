@@ -34,7 +34,7 @@ from gpucodegen.dialects.shared.memory import ALLOCATIONS
 from gpucodegen.ir.affine import Dim
 from gpucodegen.ir.attributes import FloatAttr, IntegerAttr
 from gpucodegen.ir.operation import Operation, Value, clone
-from gpucodegen.ir.types import F32, I32, I64, FloatType, IntegerType, MemRefType, Type
+from gpucodegen.ir.types import F32, I32, I64, FloatType, IntegerType, MemRefType
 from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.lifting.reductions import same_cell
 from gpucodegen.passes.framework.base import ModulePass
@@ -364,9 +364,9 @@ def _packed(found: Selection, first: int) -> Operation:
         start, name = i.constant(first, I64), along.iv.name
         bounds = along.constant_bounds or (0, 0)
         (kept,) = i.carried_loop(*bounds, [start], body, step=along.step, hint=name)
-        place = _cast(i, "trunci", kept, I32)
+        place = i.cast("trunci", kept, I32)
         place = _arith(i, "xori", place, i.constant(-1, I32))
-        place = _cast(i, "extui", place, found.place.type)
+        place = i.cast("extui", place, found.place.type)
         i.operations.append(store.with_(operands=(place, *store.operands[1:])))
 
     if not found.rows:
@@ -417,33 +417,28 @@ def _key(found: Selection, value: float, place: float) -> int:
 
 
 def _keyed(b: Builder, value: Value, place: Value, found: Selection) -> Value:
-    """The key of a value and a place."""
     top, inverse = b.constant(NOT_A_NUMBER, I32), b.constant(-1, I32)
     unordered: Operation | None = None
     if isinstance(value.type, FloatType):
-        wide = _cast(b, "extf", value, F32)
+        wide = b.cast("extf", value, F32)
         unordered = arith.compare("arith.cmpf", "uno", wide, wide)
         b.operations.append(unordered)
         number = _arith(b, "addf", wide, b.constant(0.0, F32))
-        bits = _cast(b, "bitcast", number, I32)
+        bits = b.cast("bitcast", number, I32)
         sign = _arith(b, "shrsi", bits, b.constant(31, I32))
         bits = _arith(b, "xori", bits, _arith(b, "andi", sign, top))
     elif found.is_unsigned:
         least = b.constant(-(1 << 31), I32)
-        bits = _arith(b, "xori", _cast(b, "extui", value, I32), least)
+        bits = _arith(b, "xori", b.cast("extui", value, I32), least)
     else:
-        bits = _cast(b, "extsi", value, I32)
+        bits = b.cast("extsi", value, I32)
     bits = bits if found.is_most else _arith(b, "xori", bits, inverse)
     if unordered is not None:
         (bits,) = b.add("arith.select", (unordered.result, top, bits), [I32])
-    high = _arith(b, "shli", _cast(b, "extsi", bits, I64), b.constant(32, I64))
-    low = _arith(b, "xori", _cast(b, "trunci", place, I32), inverse)
-    return _arith(b, "ori", high, _cast(b, "extui", low, I64))
+    high = _arith(b, "shli", b.cast("extsi", bits, I64), b.constant(32, I64))
+    low = _arith(b, "xori", b.cast("trunci", place, I32), inverse)
+    return _arith(b, "ori", high, b.cast("extui", low, I64))
 
 
 def _arith(b: Builder, name: str, one: Value, other: Value) -> Value:
     return b.add(f"arith.{name}", (one, other), [one.type])[0]
-
-
-def _cast(b: Builder, name: str, value: Value, ty: Type) -> Value:
-    return value if value.type == ty else b.add(f"arith.{name}", (value,), [ty])[0]

@@ -224,6 +224,6 @@ def _ivs(op: Operation) -> Sequence[Value]:
 
 def _pairs(loop: Operation) -> Iterator[tuple[Operation, Operation]]:
     for op in loop.walk():
-        for block in (block for region in op.regions for block in region.blocks):
+        for block in op.blocks:
             for update in updates(block.operations):
                 yield block.operations[update.first], block.operations[update.last]

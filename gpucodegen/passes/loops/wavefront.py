@@ -22,7 +22,8 @@ from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.checks.races import runs_in_parallel
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.indexing import Index, from_map
+from gpucodegen.passes.framework.indexing import Index, bounds_of
+from gpucodegen.passes.framework.nests import loop_depth
 from gpucodegen.passes.framework.plan_options import not_on_offer, restricted_plans
 from gpucodegen.passes.loops.requested_schedules import TimeLoops
 from gpucodegen.passes.loops.restructure import (
@@ -129,7 +130,7 @@ class Wavefront(ModulePass):
             plans.append(chosen)
             return schedule
 
-        if _depth(op) > DEEPEST:
+        if loop_depth(op) > DEEPEST:
             return [op]
         made = reordered(op, context, surroundings, plan)
         refusal = made if isinstance(made, Refusal) else None
@@ -160,12 +161,6 @@ DEEPEST = 5
 """Deepest nest that is considered by default: time and four dimensions."""
 
 
-def _depth(op: Operation) -> int:
-    bodies = (block for region in op.regions for block in region.blocks)
-    inner = (_depth(nested) for body in bodies for nested in body.operations)
-    return max(inner, default=0) + (op.name == "affine.for")
-
-
 def _is_parallel(source: Movable) -> bool:
     outermost = loop_verdicts(source.nest.model, source.nest.dependences)[0]
     return outermost.kind is LoopKind.PARALLEL
@@ -188,8 +183,7 @@ def _if_long_enough(
     """
     loop = affine.For(op)
     least = least_steps * loop.step
-    uppers = from_map(loop.upper_map, loop.upper_operands)
-    lowers = from_map(loop.lower_map, loop.lower_operands)
+    lowers, uppers = bounds_of(loop)
     spare = [upper - lower - least for upper in uppers for lower in lowers]
     if any(_is_negative(steps) for steps in spare):
         return [op]

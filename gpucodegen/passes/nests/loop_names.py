@@ -100,10 +100,8 @@ def _below(
 ) -> Iterator[Site]:
     if op.name == FOR:
         yield Site(op, (), function, around, before)
-    for region in op.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                yield from _below(inner, function, (*around, op), before)
+    for inner in op.nested:
+        yield from _below(inner, function, (*around, op), before)
 
 
 def _with_paths(found: Sequence[Site]) -> list[Site]:

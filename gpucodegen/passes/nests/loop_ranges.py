@@ -15,7 +15,14 @@ from gpucodegen.ir.affine import AffineMap
 from gpucodegen.ir.attributes import index_attr
 from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import IndexType
-from gpucodegen.passes.framework.indexing import Index, as_map, from_map, with_bounds
+from gpucodegen.passes.framework.indexing import (
+    Index,
+    as_map,
+    bounds_of,
+    compact,
+    from_map,
+    with_bounds,
+)
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.nests.loop_names import FOR, bound_values
 from gpucodegen.records import dataclass
@@ -50,6 +57,12 @@ class LoopRange:
         """Number of iterations, with one bound on each side; below 1: none."""
         return (self.upper - self.lower).ceildiv(self.step)
 
+    @property
+    def constant_trips(self) -> int | None:
+        """Number of iterations in steps of one, if constant."""
+        count = compact(self.upper - self.lower).constant if self.is_single else None
+        return None if count is None else max(0, count)
+
     def after(self, count: Index | int) -> Index:
         """The loop variable after ``count`` steps from the only lower bound."""
         return self.lower + Index.of(count) * self.step
@@ -76,8 +89,7 @@ def range_of(op: Operation) -> LoopRange:
     d0 ceildiv 2
     """
     loop = affine.For(op)
-    lowers = from_map(loop.lower_map, loop.lower_operands)
-    uppers = from_map(loop.upper_map, loop.upper_operands)
+    lowers, uppers = bounds_of(loop)
     return LoopRange(_largest(lowers), _smallest(uppers), loop.step)
 
 

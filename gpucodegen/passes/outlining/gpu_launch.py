@@ -150,10 +150,7 @@ def free_values(operations: Sequence[Operation]) -> list[Value]:
     used: dict[Value, None] = {}
     for root in operations:
         for op in root.walk():
-            defined.update(op.results)
-            for region in op.regions:
-                for block in region.blocks:
-                    defined.update(block.arguments)
+            defined.update(op.defined)
     for root in operations:
         for op in root.walk():
             used.update(dict.fromkeys(v for v in op.used if v not in defined))

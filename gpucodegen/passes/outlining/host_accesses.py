@@ -59,9 +59,7 @@ class ElementAccesses:
 
 def element_accesses(function: Operation) -> Iterator[ElementAccesses]:
     """The loops of a mapped function that access memory element by element."""
-    for region in function.regions:
-        for block in region.blocks:
-            yield from _within(block.operations)
+    yield from _within(function.nested)
 
 
 def _within(operations: Sequence[Operation]) -> Iterator[ElementAccesses]:
@@ -71,9 +69,7 @@ def _within(operations: Sequence[Operation]) -> Iterator[ElementAccesses]:
             if found:
                 yield _summary(op, found)
             continue
-        for region in op.regions:
-            for block in region.blocks:
-                yield from _within(block.operations)
+        yield from _within(op.nested)
 
 
 def _accesses(loop: Operation) -> Iterator[Operation]:
@@ -81,7 +77,7 @@ def _accesses(loop: Operation) -> Iterator[Operation]:
     inner: list[Operation] = []
     own: list[Operation] = []
     launches = False
-    stack = [op for r in loop.regions for b in r.blocks for op in b.operations]
+    stack = [*loop.nested]
     while stack:
         op = stack.pop(0)
         if op.name in LOOPS:
@@ -90,7 +86,7 @@ def _accesses(loop: Operation) -> Iterator[Operation]:
         launches |= op.name == "gpu.launch_func"
         if op.name in LOADS or op.name in STORES:
             own.append(op)
-        stack[:0] = [o for r in op.regions for b in r.blocks for o in b.operations]
+        stack[:0] = op.nested
     if not launches:
         yield from own
     for nested in inner:

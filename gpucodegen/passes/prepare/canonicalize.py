@@ -278,12 +278,7 @@ class _Folder:
             or element_type(ty) is not ty
         ):
             return None
-        return Operation(
-            "arith.constant",
-            results=op.results,
-            attributes={"value": number(_wrapped(value, ty), ty)},
-            location=op.location,
-        )
+        return arith.constant_for(op, number(_wrapped(value, ty), ty))
 
     def _structure(self, op: Operation) -> list[Operation] | None:
         """Operations in place of a loop or condition with a known trip or truth.
@@ -370,8 +365,7 @@ def _difference(folder: _Folder, op: Operation) -> int | None:
     return _binary(lambda a, b: a - b)(folder, op)
 
 
-def _map_result(folder: _Folder, op: Operation) -> int | None:
-    del folder
+def _map_result(_: _Folder, op: Operation) -> int | None:
     attribute = op.attributes["map"]
     assert isinstance(attribute, AffineMapAttr)
     values = [r.value for r in attribute.map.results if isinstance(r, Const)]

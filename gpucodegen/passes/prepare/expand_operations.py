@@ -138,14 +138,15 @@ def _recast(b: Builder, op: Operation) -> Value | None:
 def _bits(b: Builder, x: Value) -> Value | None:
     """The bits of a number as one integer."""
     if not isinstance(x.type, ComplexType):
-        return _reread(b, x, IntegerType(arith.bit_width(x.type)))
+        return b.cast("bitcast", x, IntegerType(arith.bit_width(x.type)))
     width = element_bits(x.type.element)
     if 2 * width > WIDEST:
         return None
     half, whole = IntegerType(width), IntegerType(2 * width)
     parts = [b.value(f"complex.{p}", (x,), x.type.element) for p in ("re", "im")]
     low, high = (
-        b.value("arith.extui", (_reread(b, part, half),), whole) for part in parts
+        b.value("arith.extui", (b.cast("bitcast", part, half),), whole)
+        for part in parts
     )
     places = b.constant(width, whole)
     high = b.value("arith.shli", (high, places), whole)
@@ -155,19 +156,15 @@ def _bits(b: Builder, x: Value) -> Value | None:
 def _from_bits(b: Builder, bits: Value, ty: Type) -> Value:
     """The number that an integer's bits are."""
     if not isinstance(ty, ComplexType):
-        return _reread(b, bits, ty)
+        return b.cast("bitcast", bits, ty)
     half = IntegerType(element_bits(ty.element))
     places = b.constant(half.width, bits.type)
     high = b.value("arith.shrui", (bits, places), bits.type)
     parts = [
-        _reread(b, b.value("arith.trunci", (part,), half), ty.element)
+        b.cast("bitcast", b.value("arith.trunci", (part,), half), ty.element)
         for part in (bits, high)
     ]
     return b.value("complex.create", parts, ty)
-
-
-def _reread(b: Builder, x: Value, ty: Type) -> Value:
-    return x if x.type == ty else b.value("arith.bitcast", (x,), ty)
 
 
 # -- memory ----------------------------------------------------------------------------

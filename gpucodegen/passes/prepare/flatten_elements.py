@@ -269,15 +269,13 @@ def _start(b: Builder, old: Operation, new: Operation) -> None:
 # -- the rest --------------------------------------------------------------------------
 
 
-def _same(b: Builder, old: Operation, new: Operation) -> None:
+def _same(b: Builder, _: Operation, new: Operation) -> None:
     """Only types change."""
-    del old
     b.operations.append(new)
 
 
-def _type_cast(b: Builder, old: Operation, new: Operation) -> None:
+def _type_cast(b: Builder, _: Operation, new: Operation) -> None:
     """A buffer of vectors is one of their elements."""
-    del old
     b.operations.append(new.with_(name="memref.cast"))
 
 

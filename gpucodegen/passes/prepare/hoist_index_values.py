@@ -64,8 +64,7 @@ def _invariant(root: Operation) -> list[Operation]:
     inside: set[Value] = set()
     for op in root.walk():
         own = _is_total(op) and all(v in made or v not in inside for v in op.operands)
-        inside.update(op.results)
-        inside.update(a for r in op.regions for b in r.blocks for a in b.arguments)
+        inside.update(op.defined)
         if own:
             made.update(dict.fromkeys(op.results, op))
     wanted: dict[Operation, None] = {}

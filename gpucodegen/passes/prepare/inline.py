@@ -38,7 +38,7 @@ from gpucodegen.passes.analysis.lifting import Surroundings
 from gpucodegen.passes.analysis.lifting.accesses import is_opaque
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.framework.base import ModulePass
-from gpucodegen.passes.framework.functions import with_blocks
+from gpucodegen.passes.framework.functions import on_functions, with_blocks
 from gpucodegen.passes.framework.indexing import Index, rewrite_maps
 from gpucodegen.passes.outlining.cpu_outliner import runs_in_kernels
 from gpucodegen.records import dataclass
@@ -75,10 +75,7 @@ class Inline(ModulePass, name="inline", looks_for="func.call"):
 
     def apply(self, module: Module) -> Module:
         inliner = _Inliner(module.functions)
-        return module.with_operations(
-            inliner.function(op) if op.name == "func.func" else op
-            for op in module.operations
-        )
+        return on_functions(module, inliner.function)
 
 
 def without_calls(op: Operation, functions: Mapping[str, Operation]) -> Operation:
@@ -149,10 +146,7 @@ class InlineBranches(ModulePass, name="inline-branches", looks_for="func.call"):
 
     def apply(self, module: Module) -> Module:
         inliner = _BranchInliner(Surroundings.of(module))
-        return module.with_operations(
-            inliner.function(op) if op.name == "func.func" else op
-            for op in module.operations
-        )
+        return on_functions(module, inliner.function)
 
 
 @dataclass(slots=True)

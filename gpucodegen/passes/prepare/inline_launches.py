@@ -198,13 +198,11 @@ def _unsupported(op: Operation, what: str, advice: str) -> errors.UnsupportedOpe
     )
 
 
-def _always(op: Operation) -> bool:
-    del op
+def _always(_: Operation) -> bool:
     return True
 
 
-def _never(op: Operation) -> bool:
-    del op
+def _never(_: Operation) -> bool:
     return False
 
 

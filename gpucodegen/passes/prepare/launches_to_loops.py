@@ -149,8 +149,7 @@ def _plain(op: Operation, name: str, operands: tuple[Value, ...]) -> Operation:
     return op.with_(name=name, operands=operands, results=(), attributes={})
 
 
-def _gone(op: Operation) -> list[Operation]:
-    del op
+def _gone(_: Operation) -> list[Operation]:
     return []
 
 

@@ -39,7 +39,6 @@ from gpucodegen.ir.operation import (
 from gpucodegen.ir.types import (
     I64,
     INDEX,
-    FloatType,
     MemRefType,
     TensorType,
     Type,
@@ -135,18 +134,10 @@ def _term(op: Operation, arguments: Sequence[Value]) -> list[Operation]:
     combine = of_kind(kind_word(op.attributes.get("kind")), total.type)
     assert times is not None
     assert combine is not None
-    a, c = (_extended(b, factor, total.type) for factor in factors)
+    a, c = (b.extended(factor, total.type) for factor in factors)
     product = b.value(times.name, (a, c), total.type)
     result = b.value(combine.name, (total, product), total.type)
     return [*b.operations, linalg.yield_([result], location=op.location)]
-
-
-def _extended(b: Builder, value: Value, ty: Type) -> Value:
-    """A number in a type that is as wide or wider."""
-    if value.type == ty:
-        return value
-    name = "arith.extf" if isinstance(ty, FloatType) else "arith.extsi"
-    return b.value(name, (value,), ty)
 
 
 _DIALECTS = ("arith", "math", "complex", "index")

@@ -178,7 +178,7 @@ def _body(
 
 
 def _index_dimension(op: Operation) -> int:
-    return int(getattr(op.attributes["dim"], "value", 0))
+    return op.integer("dim")
 
 
 def reassociable(op: Operation) -> Operation:

@@ -261,7 +261,7 @@ def _rewritten(function: Operation) -> Operation:
 def _outermost(top: Operation, defined: Definitions) -> list[Operation]:
     """An operation of a function's body, after the checks of its regions."""
     inside = {v for op in top.walk() if op is not top for v in op.results}
-    blocks = (b for op in top.walk() for region in op.regions for b in region.blocks)
+    blocks = (b for op in top.walk() for b in op.blocks)
     inside.update(v for block in blocks for v in block.arguments)
     first: list[Operation] = []
 

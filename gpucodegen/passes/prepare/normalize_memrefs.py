@@ -38,6 +38,7 @@ from gpucodegen.ir.operation import (
 from gpucodegen.ir.types import FunctionType, MemRefType
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.builder import Builder
+from gpucodegen.passes.framework.functions import on_functions
 from gpucodegen.passes.framework.indexing import from_map
 from gpucodegen.passes.lower_affine.expressions import results_of
 from gpucodegen.records import dataclass
@@ -48,9 +49,7 @@ class NormalizeMemrefs(ModulePass, name="normalize-memrefs", looks_for="!layout"
     """Memrefs with layout maps become row-major; accesses apply the map."""
 
     def apply(self, module: Module) -> Module:
-        return module.with_operations(
-            normalized(op) if op.name == "func.func" else op for op in module.operations
-        )
+        return on_functions(module, normalized)
 
 
 def normalized(function: Operation) -> Operation:

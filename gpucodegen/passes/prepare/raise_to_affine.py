@@ -30,10 +30,12 @@ from gpucodegen.ir.attributes import (
 from gpucodegen.ir.operation import Block, Operation, Value, segment_counts
 from gpucodegen.ir.types import I1, INDEX, IntegerType, MemRefType, Type
 from gpucodegen.passes.framework.base import ModulePass
+from gpucodegen.passes.framework.functions import on_functions
 from gpucodegen.passes.framework.indexing import (
     Index,
     as_map,
     as_set,
+    bounds_of,
     from_map,
     rewrite_maps,
     substituted,
@@ -128,9 +130,8 @@ class _Raiser:
     """Whether each operation stands behind all earlier ones outside of regions."""
 
     def function(self, op: Operation) -> Operation:
-        for region in op.regions:
-            for block in region.blocks:
-                self._admit(block.arguments)
+        for block in op.blocks:
+            self._admit(block.arguments)
         regions = (region for inner in op.walk() for region in inner.regions)
         self.is_straight = all(len(region.blocks) < 2 for region in regions)
         return op.with_blocks(self._block)
@@ -196,8 +197,7 @@ class _Raiser:
 
     def _learn_variable(self, loop: affine.For) -> None:
         """Record the range of a loop variable."""
-        lowers = from_map(loop.lower_map, loop.lower_operands)
-        uppers = from_map(loop.upper_map, loop.upper_operands)
+        lowers, uppers = bounds_of(loop)
         first = max(self.range(index).low for index in lowers)
         last = min(self.range(index).high for index in uppers) - 1
         self.ranges[loop.iv] = Range(first, max(first, last))
@@ -295,13 +295,7 @@ def _decided(raiser: _Raiser, op: Operation) -> Operation:
     holds = arith.COMPARED.get(arith.predicate(op))
     if distance is None or holds is None:
         return op
-    value = IntegerAttr(int(holds(distance, 0)), I1)
-    return Operation(
-        "arith.constant",
-        results=op.results,
-        attributes={"value": value},
-        location=op.location,
-    )
+    return arith.constant_for(op, IntegerAttr(int(holds(distance, 0)), I1))
 
 
 def _branches(raiser: _Raiser, op: Operation) -> Operation:
@@ -485,7 +479,4 @@ class RaiseToAffine(ModulePass, name="raise-to-affine"):
     looks_for: ClassVar[frozenset[str]] = frozenset(_RAISE)
 
     def apply(self, module: Module) -> Module:
-        return module.with_operations(
-            _Raiser().function(op) if op.name == "func.func" else op
-            for op in module.operations
-        )
+        return on_functions(module, lambda op: _Raiser().function(op))

@@ -16,6 +16,7 @@ from itertools import count
 from typing import ClassVar
 
 from gpucodegen import errors
+from gpucodegen.dialects import arith
 from gpucodegen.dialects.builtin import Module, symbol_name
 from gpucodegen.dialects.func import Call, Function
 from gpucodegen.dialects.linalg import destinations
@@ -453,13 +454,7 @@ def _fits(source: Value, result: Value) -> bool:
 
 def _rank(op: Operation, source: Value) -> Operation:
     assert isinstance(source.type, MemRefType | TensorType)
-    rank = IntegerAttr(len(source.type.shape), INDEX)
-    return Operation(
-        "arith.constant",
-        results=op.results,
-        attributes={"value": rank},
-        location=op.location,
-    )
+    return arith.constant_for(op, IntegerAttr(len(source.type.shape), INDEX))
 
 
 Key = tuple[str, tuple[Type | None, ...]]

@@ -214,16 +214,7 @@ class WidenIntegers(ModulePass, name="widen-integers"):
 
 
 def _mentions(op: Operation) -> bool:
-    values = (
-        *op.operands,
-        *op.results,
-        *(
-            a
-            for region in op.regions
-            for block in region.blocks
-            for a in block.arguments
-        ),
-    )
+    values = (*op.operands, *op.defined)
     attributes = (op.attributes[name] for name in TYPED if name in op.attributes)
     return any(holds_odd(v.type) for v in values) or any(
         _held_attribute(a) is not a for a in attributes

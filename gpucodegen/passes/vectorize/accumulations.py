@@ -25,8 +25,9 @@ from gpucodegen.passes.analysis.lifting.reductions import (
 )
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.passes.nests.loop_ranges import LoopRange
 from gpucodegen.passes.outlining.kernel_operations import cost
-from gpucodegen.passes.vectorize.loops import EnclosingLoops, IterationRange, range_in
+from gpucodegen.passes.vectorize.loops import EnclosingLoops, range_in
 from gpucodegen.passes.vectorize.recognize import LoopBody
 from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.processor import Machine
@@ -286,7 +287,7 @@ class LoopSite:
     addresses: Addresses
 
     @property
-    def range(self) -> IterationRange | None:
+    def range(self) -> LoopRange | None:
         """The iterations of the loop; None for other operations or steps."""
         return range_in(self.op)
 

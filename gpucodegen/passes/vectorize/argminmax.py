@@ -25,9 +25,10 @@ from gpucodegen.passes.framework.functions import has_no_effect
 from gpucodegen.passes.framework.indexing import Index, compact
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.lower_affine.expressions import LOWERINGS
+from gpucodegen.passes.nests.loop_ranges import LoopRange
 from gpucodegen.passes.outlining.kernel_operations import lane_bits
 from gpucodegen.passes.vectorize.accumulations import LoopSite
-from gpucodegen.passes.vectorize.loops import IterationRange, Widened
+from gpucodegen.passes.vectorize.loops import Widened
 from gpucodegen.passes.vectorize.recognize import LoopBody
 from gpucodegen.passes.vectorize.reductions import (
     VectorRange,
@@ -107,11 +108,9 @@ class ArgMinMax:
     def value(self) -> Value:
         return self.kept[0].offered
 
-    def vector_range(
-        self, range_: IterationRange, unit: VectorUnit
-    ) -> VectorRange | None:
+    def vector_range(self, range_: LoopRange, unit: VectorUnit) -> VectorRange | None:
         """The split of the iterations; None if vectors do not pay."""
-        trips = range_.trips
+        trips = range_.constant_trips
         if trips is None or trips >= 1 << 31:
             return None
         return vector_range(range_, frozenset(self.body.bits), COST, unit)

@@ -27,10 +27,10 @@ from gpucodegen.ir.types import VectorType, element_type
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact
 from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.passes.nests.loop_ranges import LoopRange
 from gpucodegen.passes.vectorize.accumulations import Addresses, LoopSite
 from gpucodegen.passes.vectorize.loops import (
     EnclosingLoop,
-    IterationRange,
     Widened,
     in_blocks,
     inner_loop,
@@ -152,7 +152,7 @@ def loads_in_registers(
 def sliding_loop(
     b: Builder,
     body: LoopBody,
-    range_: IterationRange,
+    range_: LoopRange,
     lanes: int,
     neighbours: Sequence[NeighbourLoads],
 ) -> None:
@@ -169,7 +169,7 @@ class _Sliding:
     lanes: int
     neighbours: tuple[NeighbourLoads, ...]
 
-    def build(self, b: Builder, range_: IterationRange) -> None:
+    def build(self, b: Builder, range_: LoopRange) -> None:
         lanes, name = self.lanes, self.body.iv.name
         start, (end,) = Index.of(b.index(range_.lowers[0], "start")), range_.uppers
         ahead = end - (2 * lanes - 1)
@@ -224,7 +224,7 @@ def innermost_loop(site: LoopSite) -> list[Operation]:
         body = recognize(op.body.arguments[0], inner_operations(op))
     if range_ is None or body is None:
         return []
-    trips = range_.trips
+    trips = range_.constant_trips
     if trips is None and not body.takes_masks:
         return []
     loops = (*site.loops, EnclosingLoop(body.iv, trips))
@@ -253,7 +253,7 @@ class _VectorLoop:
     neighbours: tuple[NeighbourLoads, ...]
     addresses: Addresses
 
-    def build(self, b: Builder, part: IterationRange) -> None:
+    def build(self, b: Builder, part: LoopRange) -> None:
         """Run the iterations of a part of the range."""
         body, lanes = self.body, self.lanes
         slides = part.is_single and bool(self.neighbours)

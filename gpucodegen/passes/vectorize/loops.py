@@ -27,10 +27,12 @@ from gpucodegen.ir.types import I1, I64, INDEX, VectorType, element_type
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import (
     Index,
+    bounds_of,
     compact,
     from_map,
     replace_values,
 )
+from gpucodegen.passes.nests.loop_ranges import LoopRange
 from gpucodegen.passes.outlining.kernel_operations import lane_bits
 from gpucodegen.passes.vectorize.recognize import (
     ContiguousAccess,
@@ -289,56 +291,33 @@ class Widened:
             self.b.masked_store(vector, access.memref, indices, self.mask)
 
 
-@dataclass(frozen=True, slots=True)
-class IterationRange:
-    """From the largest of ``lowers`` to the smallest of ``uppers``, in steps of one."""
-
-    lowers: tuple[Index, ...]
-    uppers: tuple[Index, ...]
-
-    @property
-    def is_single(self) -> bool:
-        """Whether it has one lower and one upper bound."""
-        return len(self.lowers) == len(self.uppers) == 1
-
-    @property
-    def trips(self) -> int | None:
-        """Number of iterations, if constant."""
-        if not self.is_single:
-            return None
-        count = compact(self.uppers[0] - self.lowers[0]).constant
-        return None if count is None else max(0, count)
-
-
-def range_of(op: Operation) -> IterationRange | None:
+def range_of(op: Operation) -> LoopRange | None:
     """The range of an ``affine.for`` with steps of one."""
     loop = affine.For(op)
     if loop.step != 1:
         return None
-    return IterationRange(
-        tuple(from_map(loop.lower_map, loop.lower_operands)),
-        tuple(from_map(loop.upper_map, loop.upper_operands)),
-    )
+    lowers, uppers = bounds_of(loop)
+    return LoopRange(tuple(lowers), tuple(uppers))
 
 
-def parallel_range(op: Operation) -> IterationRange | None:
+def parallel_range(op: Operation) -> LoopRange | None:
     """The range of an ``affine.parallel`` over one variable in steps of one."""
     loop = affine.Parallel(op)
     if loop.steps != (1,) or op.results:
         return None
-    return IterationRange(
+    return LoopRange(
         tuple(from_map(loop.lower_maps[0], loop.lower_operands)),
         tuple(from_map(loop.upper_maps[0], loop.upper_operands)),
     )
 
 
-RANGES: dict[str, Callable[[Operation], IterationRange | None]] = {
+RANGES: dict[str, Callable[[Operation], LoopRange | None]] = {
     "affine.for": range_of,
     "affine.parallel": parallel_range,
 }
 
 
-def range_in(op: Operation) -> IterationRange | None:
+def range_in(op: Operation) -> LoopRange | None:
     """The range of a loop of either kind; None for other loops."""
     range_of_kind = RANGES.get(op.name)
     return range_of_kind and range_of_kind(op)
@@ -349,11 +328,11 @@ def variables_of(op: Operation) -> tuple[Value, ...]:
     return op.body.arguments[:1] if op.name in RANGES else ()
 
 
-BuildRange = Callable[[Builder, IterationRange], None]
+BuildRange = Callable[[Builder, LoopRange], None]
 
 
 def in_blocks(
-    op: Operation, whole: IterationRange, size: int, build: BuildRange, *, counted: bool
+    op: Operation, whole: LoopRange, size: int, build: BuildRange, *, counted: bool
 ) -> Operation:
     """An ``affine.parallel`` over blocks of a range, whose bodies ``build`` creates.
 
@@ -361,14 +340,14 @@ def in_blocks(
     """
     (iv,) = op.body.arguments
     first, inner = Value(iv.type, iv.name, iv.location), Builder(op.location)
-    full = IterationRange((Index.of(first),), (Index.of(first) + size,))
-    if whole.trips is None or not counted:
-        build(inner, IterationRange(full.lowers, (*full.uppers, *whole.uppers)))
+    full = LoopRange((Index.of(first),), (Index.of(first) + size,))
+    if whole.constant_trips is None or not counted:
+        build(inner, LoopRange(full.lowers, (*full.uppers, *whole.uppers)))
     else:
-        full_blocks, (end,) = whole.trips // size, whole.uppers
-        last = IterationRange((compact(whole.lowers[0] + full_blocks * size),), (end,))
+        full_blocks, (end,) = whole.constant_trips // size, whole.uppers
+        last = LoopRange((compact(whole.lowers[0] + full_blocks * size),), (end,))
         inner.guard(
-            [compact(end - first) - size] if last.trips else [],
+            [compact(end - first) - size] if last.constant_trips else [],
             lambda i: build(i, full),
             lambda i: build(i, last),
         )
@@ -378,22 +357,22 @@ def in_blocks(
     return op.with_attribute("steps", steps).with_(regions=(body,))
 
 
-def vector_loop(b: Builder, body: LoopBody, range_: IterationRange, lanes: int) -> None:
+def vector_loop(b: Builder, body: LoopBody, range_: LoopRange, lanes: int) -> None:
     """Run the body over the range, ``lanes`` iterations at once."""
-    if range_.trips is None:
+    if range_.constant_trips is None:
         _open_ended(b, body, range_, lanes)
     else:
-        _counted(b, body, range_.lowers[0], range_.trips, lanes)
+        _counted(b, body, range_.lowers[0], range_.constant_trips, lanes)
 
 
 def until_aligned(
     b: Builder,
     body: LoopBody,
-    range_: IterationRange,
+    range_: LoopRange,
     lanes: int,
     first: ContiguousAccess,
     address: Value,
-) -> IterationRange:
+) -> LoopRange:
     """Run the iterations before ``first`` is aligned to lanes; returns the rest.
 
     ``address``: that of the buffer of ``first``; the range has one lower bound.
@@ -403,7 +382,7 @@ def until_aligned(
     head = misalignment(start, address, lanes)
     left = b.smallest([head, *(upper - lower for upper in range_.uppers)], "head")
     Widened(body, b, lower, lanes, left).build()
-    return IterationRange((lower + head,), range_.uppers)
+    return LoopRange((lower + head,), range_.uppers)
 
 
 def _counted(b: Builder, body: LoopBody, first: Index, trips: int, lanes: int) -> None:
@@ -421,7 +400,7 @@ def _counted(b: Builder, body: LoopBody, first: Index, trips: int, lanes: int) -
         Widened(body, b, end, rest).build()
 
 
-def _open_ended(b: Builder, body: LoopBody, range_: IterationRange, lanes: int) -> None:
+def _open_ended(b: Builder, body: LoopBody, range_: LoopRange, lanes: int) -> None:
     def vectors(inner: Builder, iv: Value) -> None:
         at, left = Index.of(iv), [upper - iv for upper in range_.uppers]
 

@@ -38,11 +38,11 @@ from gpucodegen.passes.analysis.queries import NestAnalysis
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact, replace_values
 from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.passes.nests.loop_ranges import LoopRange
 from gpucodegen.passes.outlining.kernel_operations import cost, lane_bits
 from gpucodegen.passes.vectorize.accumulations import LoopSite, Order, accumulating
 from gpucodegen.passes.vectorize.argminmax import argminmax_of
 from gpucodegen.passes.vectorize.loops import (
-    IterationRange,
     Widened,
     in_blocks,
     range_of,
@@ -357,7 +357,7 @@ class StripMining:
     lanes: int
     width: int
 
-    def strips(self, op: Operation, range_: IterationRange) -> list[Operation]:
+    def strips(self, op: Operation, range_: LoopRange) -> list[Operation]:
         """The loop ``op`` over a range of rows, in strips."""
         if op.name == "affine.parallel":
             size = self.lanes
@@ -365,26 +365,30 @@ class StripMining:
             return [*self.body.constants, made]
         b = Builder(op.location, [*self.body.constants])
         (first,), (end,) = range_.lowers, range_.uppers
-        full = end if range_.trips is None else self._whole(first, range_.trips)
+        full = (
+            end
+            if range_.constant_trips is None
+            else self._whole(first, range_.constant_trips)
+        )
 
         def strip(inner: Builder, at: Value) -> None:
             ends = (Index.of(at) + self.lanes,)
-            more = () if range_.trips is not None else (end,)
-            self._strip(inner, IterationRange((Index.of(at),), (*ends, *more)))
+            more = () if range_.constant_trips is not None else (end,)
+            self._strip(inner, LoopRange((Index.of(at),), (*ends, *more)))
 
         if full != first:
             b.loop(first, full, strip, step=self.lanes, hint=self.body.iv.name)
         if full != end:
-            self._strip(b, IterationRange((full,), (end,)))
+            self._strip(b, LoopRange((full,), (end,)))
         return b.operations
 
     def _whole(self, first: Index, trips: int) -> Index:
         """The end of the last strip that has all rows."""
         return compact(first + trips // self.lanes * self.lanes)
 
-    def _strip(self, b: Builder, range_: IterationRange) -> None:
+    def _strip(self, b: Builder, range_: LoopRange) -> None:
         """The rows of a range: as many as there are lanes, or fewer."""
-        first, trips = range_.lowers[0], range_.trips
+        first, trips = range_.lowers[0], range_.constant_trips
         saved = {
             v: b.allocate("memref.alloca", MemRefType((self.lanes,), v.type), v.name)
             for v in self.body.saved
@@ -428,7 +432,7 @@ def outer_loop(site: LoopSite) -> list[Operation]:
 class _OuterLoopChoice:
     """The choice of inner loops that run with a row in each lane."""
 
-    rows: IterationRange
+    rows: LoopRange
     machine: Machine
     order: Order
 
@@ -442,7 +446,7 @@ class _OuterLoopChoice:
         range_ = range_of(loop)
         lanes = self.machine.unit.lanes(max((32, *body.bits)))
         return range_ is not None and is_short_inner_loop(
-            self.rows.trips, range_.trips, lanes
+            self.rows.constant_trips, range_.constant_trips, lanes
         )
 
     def _along_row(self, loop: Operation) -> LoopBody | None:
@@ -495,7 +499,7 @@ def _bits(body: OuterBody) -> int:
     return max(32, min(widths))
 
 
-def _shape(op: Operation, body: OuterBody, range_: IterationRange) -> OuterLoopShape:
+def _shape(op: Operation, body: OuterBody, range_: LoopRange) -> OuterLoopShape:
     trips = [(r.end - r.first).constant for r in body.recurrences]
     known = [count for count in trips if count is not None]
     arrays = {
@@ -514,5 +518,5 @@ def _shape(op: Operation, body: OuterBody, range_: IterationRange) -> OuterLoopS
         if inner not in recurrence.chain.accesses
     )
     return OuterLoopShape(
-        range_.trips, columns, _bits(body), len(arrays), passes, operations
+        range_.constant_trips, columns, _bits(body), len(arrays), passes, operations
     )

@@ -115,7 +115,7 @@ def recurrence_of(
     (first,), (end,) = range_.lowers, range_.uppers
     if rows.values.union([rows.iv]).intersection((*first.values, *end.values)):
         return None
-    cells = _cells(loop, analysis) if range_.trips else []
+    cells = _cells(loop, analysis) if range_.constant_trips else []
     carries = [*_carried(loop), *(cell.carry for cell in cells)]
     ends = {id(op) for cell in cells for op in (cell.load, cell.store)}
     inside = [op for op in inner_operations(loop) if id(op) not in ends]

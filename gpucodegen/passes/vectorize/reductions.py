@@ -20,6 +20,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import VectorType
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index, compact, from_map
+from gpucodegen.passes.nests.loop_ranges import LoopRange
 from gpucodegen.passes.prepare.linalg_to_affine import REASSOCIABLE
 from gpucodegen.passes.vectorize.accumulations import (
     Accumulating,
@@ -29,7 +30,7 @@ from gpucodegen.passes.vectorize.accumulations import (
     StoredTotal,
     accumulating,
 )
-from gpucodegen.passes.vectorize.loops import IterationRange, Widened
+from gpucodegen.passes.vectorize.loops import Widened
 from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.processor import VectorUnit
 from gpucodegen.tiling.machine.vectorization import (
@@ -78,7 +79,7 @@ class VectorRange:
 
 
 def vector_range(
-    range_: IterationRange, bits: frozenset[int], operations: int, unit: VectorUnit
+    range_: LoopRange, bits: frozenset[int], operations: int, unit: VectorUnit
 ) -> VectorRange | None:
     """The split of a reduction's iterations; None if vectors do not pay.
 
@@ -87,7 +88,7 @@ def vector_range(
     """
     if not range_.is_single:
         return None
-    trips = range_.trips
+    trips = range_.constant_trips
     lanes = plan_lanes(InnerLoop(trips, bits), unit)
     if not lanes:
         return None

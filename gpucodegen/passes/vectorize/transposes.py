@@ -54,9 +54,9 @@ class FixedTripLoop:
 def _fixed_trip_loop(op: Operation) -> FixedTripLoop | None:
     """A loop of constant trip count with a single lower bound and no carried value."""
     range_ = range_in(op)
-    if not range_ or not range_.trips or op.results:
+    if not range_ or not range_.constant_trips or op.results:
         return None
-    return FixedTripLoop(op.body.arguments[0], range_.lowers[0], range_.trips)
+    return FixedTripLoop(op.body.arguments[0], range_.lowers[0], range_.constant_trips)
 
 
 def _only_loop(op: Operation) -> Operation | None:

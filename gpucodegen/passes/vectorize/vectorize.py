@@ -199,7 +199,7 @@ class _Vectorizer:
         self, op: Operation, context: Sequence[Operation], loops: EnclosingLoops
     ) -> Operation:
         range_ = range_in(op)
-        trips = range_ and range_.trips
+        trips = range_ and range_.constant_trips
         around = (EnclosingLoop(iv, trips, reads_of(op)) for iv in variables_of(op))
         inner = (*loops, *around)
         return with_blocks(op, lambda ops: self.operations(ops, context, inner))

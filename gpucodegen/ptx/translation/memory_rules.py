@@ -393,15 +393,13 @@ def createpolicy(x: Instruction, o: OperandText) -> list[Line]:
     return [o.write(x.operands[0], o.number(0, np.dtype("i8")), "b64")]
 
 
-def nothing(x: Instruction, o: OperandText) -> list[Line]:
+def nothing(_: Instruction, __: OperandText) -> list[Line]:
     """An instruction without effect here: lanes see one memory, in order."""
-    del x, o
     return []
 
 
-def fence(x: Instruction, o: OperandText) -> list[Line]:
+def fence(x: Instruction, _: OperandText) -> list[Line]:
     """A fence of the async proxy, or of release/acquire order."""
-    del o
     if x.modifiers[0] == "mbarrier_init":
         return []
     if x.modifiers[0] == "proxy":

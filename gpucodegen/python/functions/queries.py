@@ -129,14 +129,12 @@ def item(c: Context, node: ast.AST, array: Bound, *places: Bound) -> Bound:
     return convert(c.b, found, kinds[category(found.kind)])
 
 
-def _is_number(c: Context, node: ast.AST, element: Bound) -> Bound:
+def _is_number(_: Context, __: ast.AST, element: Bound) -> Bound:
     """``isscalar``."""
-    del c, node
     return known(isinstance(element, Scalar))
 
 
-def _sliced(c: Context, node: ast.AST, *ends: Bound) -> Bound:
-    del c, node
+def _sliced(_: Context, __: ast.AST, *ends: Bound) -> Bound:
     return slice(*ends)
 
 

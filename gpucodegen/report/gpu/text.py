@@ -32,7 +32,6 @@ KINDS = 9
 def lines(
     architecture: str, device: GpuDevice, functions: Sequence[FunctionReport]
 ) -> Lines:
-    """The text of a report."""
     yield heading(architecture, device)
     for function in functions:
         yield ""

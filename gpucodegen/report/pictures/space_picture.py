@@ -63,7 +63,6 @@ class Tiles:
     refusal: str = ""
 
     def of(self, point: Point) -> tuple[int, int]:
-        """The tile of a point."""
         return point.row // self.rows, point.column // self.columns
 
 

@@ -152,9 +152,7 @@ class Device(Protocol):
     """
 
     @property
-    def limits(self) -> LaunchLimits:
-        """Its launch limits."""
-        ...
+    def limits(self) -> LaunchLimits: ...
 
     @property
     def compute_capability(self) -> tuple[int, int]:

@@ -450,7 +450,7 @@ PACKING = 4 * WORD // BYTE
 """
 
 
-def four_bytes(left: Part, right: Part, rows: int) -> PackedDots | None:
+def four_bytes(left: Part, right: Part, _: int) -> PackedDots | None:
     """The packing of operands in words of four bytes; None for other integers.
 
     >>> four_bytes(Part(8), Part(8, signed=False), 64).right
@@ -458,7 +458,6 @@ def four_bytes(left: Part, right: Part, rows: int) -> PackedDots | None:
     >>> four_bytes(Part(16), Part(8), 64) is None
     True
     """
-    del rows
     is_of_bytes = left.bits == right.bits == BYTE
     return PackedDots(left, right) if is_of_bytes else None
 

@@ -401,8 +401,7 @@ def _of_subgroup(kind: AccessKind) -> Callable[[Operation, Environment], Accesse
     return entry
 
 
-def _prefetch(op: Operation, env: Environment) -> Accesses:
-    del op, env
+def _prefetch(_: Operation, __: Environment) -> Accesses:
     return []
 
 

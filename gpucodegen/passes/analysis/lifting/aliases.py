@@ -178,11 +178,10 @@ def _given(op: Operation) -> Iterator[Value]:
     """The operands of an operation and of its blocks' terminators."""
     if op.name not in _ENTRIES:
         yield from op.operands
-    for region in op.regions:
-        for block in region.blocks:
-            for end in block.operations[-1:]:
-                yield from end.operands
-                yield from (v for target in end.successors for v in target.operands)
+    for block in op.blocks:
+        for end in block.operations[-1:]:
+            yield from end.operands
+            yield from (v for target in end.successors for v in target.operands)
 
 
 def _origins(functions: Iterable[Operation], defined: Container[str]) -> Origins:

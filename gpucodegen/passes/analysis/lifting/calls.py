@@ -197,9 +197,7 @@ def _join(results: Iterable[Value], values: Iterable[Value], walk: LiftingWalk) 
 
 def made_in(function: Operation) -> set[Value]:
     """Values defined in a function's body, without its arguments."""
-    inside = {v for op in function.walk() for v in op.results}
-    blocks = (b for op in function.walk() for r in op.regions for b in r.blocks)
-    inside.update(v for block in blocks for v in block.arguments)
+    inside = {v for op in function.walk() for v in op.defined}
     return inside - set(Function(function).arguments)
 
 

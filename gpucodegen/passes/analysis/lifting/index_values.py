@@ -79,8 +79,7 @@ def same(base: Value, view: Value) -> View:
     return View(base, ("0",) * rank, (1,) * rank, tuple(range(rank)))
 
 
-def _same(op: Operation, env: Environment, definitions: Definitions) -> View:
-    del env, definitions
+def _same(op: Operation, _: Environment, __: Definitions) -> View:
     return same(op.operands[0], op.results[0])
 
 
@@ -222,14 +221,12 @@ def _within(coarse: Sequence[Extents], fine: Sequence[Extents]) -> tuple[Extents
     return tuple(found)
 
 
-def _unknown(op: Operation, env: Environment, definitions: Definitions) -> View:
-    del env, definitions
+def _unknown(op: Operation, _: Environment, __: Definitions) -> View:
     return View(op.operands[0])
 
 
-def _collapsed_view(op: Operation, env: Environment, definitions: Definitions) -> View:
+def _collapsed_view(op: Operation, _: Environment, __: Definitions) -> View:
     """A view whose dimensions are several of another view each, of known extents."""
-    del env, definitions
     base = op.operands[0]
     shape = base.type.shape if isinstance(base.type, MemRefType) else ()
     groups = groups_of(op.attributes.get("reassociation"))
@@ -239,12 +236,11 @@ def _collapsed_view(op: Operation, env: Environment, definitions: Definitions) -
     return View(base, splits=tuple(tuple(n or 0 for n in split) for split in splits))
 
 
-def _expanded_view(op: Operation, env: Environment, definitions: Definitions) -> View:
+def _expanded_view(op: Operation, _: Environment, __: Definitions) -> View:
     """A view that splits dimensions, of known extents.
 
     Extents that operands state are related to nothing in the model.
     """
-    del env, definitions
     made = op.results[0].type
     shape = made.shape if isinstance(made, MemRefType) else ()
     known = tuple(n for n in shape if n is not None)
@@ -260,9 +256,8 @@ def _expanded_view(op: Operation, env: Environment, definitions: Definitions) ->
 DYNAMIC_SENTINEL = -(2**63)
 
 
-def _subview(op: Operation, env: Environment, definitions: Definitions) -> View:
+def _subview(op: Operation, env: Environment, _: Definitions) -> View:
     """Offsets and constant strides; a dropped dimension stays at its offset."""
-    del definitions
     base, *dynamic = op.operands
     offsets, sizes, strides = (
         op.attributes.get(f"static_{part}") for part in ("offsets", "sizes", "strides")
@@ -306,9 +301,8 @@ def _kept_dimensions(
     return tuple(kept) if len(kept) == len(shape) else None
 
 
-def _transposed(op: Operation, env: Environment, definitions: Definitions) -> View:
+def _transposed(op: Operation, _: Environment, __: Definitions) -> View:
     """The dimensions of the buffer in another order."""
-    del env, definitions
     permutation = op.attributes["permutation"]
     assert isinstance(permutation, AffineMapAttr)
     order = tuple(r.position for r in permutation.map.results if isinstance(r, Dim))
@@ -343,14 +337,12 @@ def index_text(op: Operation, env: Environment, definitions: Definitions) -> Tex
     return evaluate(op, env, definitions) if evaluate and op.results else None
 
 
-def _apply(op: Operation, env: Environment, definitions: Definitions) -> Text:
-    del definitions
+def _apply(op: Operation, env: Environment, _: Definitions) -> Text:
     (text,) = map_texts(affine.map_of(op), env.all_texts(op.operands))
     return text
 
 
-def _constant(op: Operation, env: Environment, definitions: Definitions) -> Text:
-    del env, definitions
+def _constant(op: Operation, _: Environment, __: Definitions) -> Text:
     value = op.attributes.get("value")
     return str(value.value) if isinstance(value, IntegerAttr) else None
 
@@ -358,8 +350,7 @@ def _constant(op: Operation, env: Environment, definitions: Definitions) -> Text
 def _binary(combine: Callable[[str, str], Text]) -> Evaluate:
     """Arithmetic on ``index``, which the model takes as unbounded integers."""
 
-    def evaluate(op: Operation, env: Environment, definitions: Definitions) -> Text:
-        del definitions
+    def evaluate(op: Operation, env: Environment, _: Definitions) -> Text:
         left, right = env.all_texts(op.operands)
         if left is None or right is None or not isinstance(op.result.type, IndexType):
             return None
@@ -371,8 +362,7 @@ def _binary(combine: Callable[[str, str], Text]) -> Evaluate:
 def _divided(text: str) -> Evaluate:
     """Quotient or remainder of a natural number by a constant."""
 
-    def evaluate(op: Operation, env: Environment, definitions: Definitions) -> Text:
-        del definitions
+    def evaluate(op: Operation, env: Environment, _: Definitions) -> Text:
         left, right = env.all_texts(op.operands)
         if left is None or right is None or not right.isdecimal() or right == "0":
             return None
@@ -384,8 +374,7 @@ def _divided(text: str) -> Evaluate:
     return evaluate
 
 
-def _cast(op: Operation, env: Environment, definitions: Definitions) -> Text:
-    del definitions
+def _cast(op: Operation, env: Environment, _: Definitions) -> Text:
     return env.text(op.operands[0])
 
 
@@ -425,8 +414,7 @@ def extents(
 def _extreme(function: str) -> Evaluate:
     """``affine.min`` and ``affine.max``."""
 
-    def evaluate(op: Operation, env: Environment, definitions: Definitions) -> Text:
-        del definitions
+    def evaluate(op: Operation, env: Environment, _: Definitions) -> Text:
         texts = map_texts(affine.map_of(op), env.all_texts(op.operands))
         known = [text for text in texts if text is not None]
         if len(known) < len(texts):

@@ -351,8 +351,7 @@ class Lifter(LiftingWalk):
     def lifted(self, function: Operation) -> tuple[Node, ...]:
         self.index([function])
         index_values.foresee(function, self.env, self.definitions)
-        blocks = [block for region in function.regions for block in region.blocks]
-        return self.function_body(function, blocks)
+        return self.function_body(function, function.blocks)
 
     # -- whole functions -------------------------------------------------------------
 

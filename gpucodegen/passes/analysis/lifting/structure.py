@@ -178,7 +178,7 @@ def opaque(walk: LiftingWalk, op: Operation) -> Loop:
     for region in op.regions:
         for block in _repeated(op, region):
             walk.env.texts.update(dict.fromkeys(block.arguments))
-    blocks = [block for region in op.regions for block in region.blocks]
+    blocks = op.blocks
     if len(blocks) > 1:
         walk.env.rounds.add(name)
     body = walk.enter(name, (), lambda: _one_round(walk, blocks))

@@ -76,7 +76,12 @@ from gpucodegen.passes.contraction.recognize import (
     only_accumulates,
 )
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.indexing import ZERO, Index, compact, from_map
+from gpucodegen.passes.framework.indexing import (
+    ZERO,
+    Index,
+    bounds_of,
+    compact,
+)
 from gpucodegen.passes.framework.nests import Axis, inner_operations
 from gpucodegen.passes.outlining.gpu_launch import SHARED
 from gpucodegen.records import dataclass
@@ -191,8 +196,7 @@ def kept_over(
 def runs(loop: Operation) -> list[Index]:
     """Expressions that are >= 0 if a loop runs."""
     view = affine.For(loop)
-    lowers = from_map(view.lower_map, view.lower_operands)
-    uppers = from_map(view.upper_map, view.upper_operands)
+    lowers, uppers = bounds_of(view)
     return [upper - lower - 1 for upper in uppers for lower in lowers]
 
 
@@ -204,9 +208,7 @@ def surely_runs(loop: Operation) -> bool:
 def _made_in(loop: Operation) -> Iterator[Value]:
     """Values defined in a loop, its variable included."""
     for op in loop.walk():
-        yield from op.results
-        for block in (block for region in op.regions for block in region.blocks):
-            yield from block.arguments
+        yield from op.defined
 
 
 def _outer_values(result: Operand, outside: Mapping[Value, Index]) -> Iterator[Value]:
@@ -372,8 +374,7 @@ def _nests(
             yield _Seen(op, around, *found)
             continue
         outer = (*around, op) if is_loop else ()
-        for block in (block for region in op.regions for block in region.blocks):
-            yield from _nests(block.operations, outer)
+        yield from _nests(op.nested, outer)
 
 
 def _contraction(nest: Operation) -> tuple[Contraction, dict[Value, Index]] | None:

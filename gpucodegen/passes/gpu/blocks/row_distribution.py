@@ -36,7 +36,13 @@ from gpucodegen.ir.types import (
 from gpucodegen.passes.analysis.lifting.aliases import Aliases
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import has_no_effect, is_pure
-from gpucodegen.passes.framework.indexing import Index, compact, from_map, substituted
+from gpucodegen.passes.framework.indexing import (
+    Index,
+    bounds_of,
+    compact,
+    from_map,
+    substituted,
+)
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.outlining.vector_width import address_of, vector_width
 from gpucodegen.records import dataclass
@@ -469,8 +475,7 @@ def row_of(
 ) -> Row:
     """An ``affine.for`` as a row; ``known``: values of outer variables."""
     loop = affine.For(op)
-    lowers = from_map(loop.lower_map, loop.lower_operands)
-    uppers = from_map(loop.upper_map, loop.upper_operands)
+    lowers, uppers = bounds_of(loop)
     return Row(
         loop.iv,
         tuple(substituted(index, known or {}) for index in lowers),

@@ -71,7 +71,6 @@ class Scan:
 
     @property
     def body(self) -> tuple[Operation, ...]:
-        """The operations of an iteration."""
         return inner_operations(self.loop)
 
     @property

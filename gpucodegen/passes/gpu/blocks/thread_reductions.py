@@ -30,7 +30,7 @@ from gpucodegen.ir.operation import Operation, Value
 from gpucodegen.ir.types import I1, I32, MemRefType
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.functions import has_no_effect
-from gpucodegen.passes.framework.indexing import Index, from_map, substituted
+from gpucodegen.passes.framework.indexing import Index, bounds_of, from_map, substituted
 from gpucodegen.passes.framework.nests import inner_operations
 from gpucodegen.passes.gpu.blocks.row_distribution import (
     LaneGroup,
@@ -202,8 +202,7 @@ def _nested(
         afters = [a.after for a in reduction.totals]
         return deal.run(b, row_of(op, befores, afters, known), totals, known)
     loop = affine.For(op)
-    lowers = from_map(loop.lower_map, loop.lower_operands)
-    uppers = from_map(loop.upper_map, loop.upper_operands)
+    lowers, uppers = bounds_of(loop)
 
     def body(i: Builder, iv: Value, values: Totals) -> Totals:
         here = {**known, loop.iv: Index.of(iv)}

@@ -26,7 +26,12 @@ from gpucodegen.passes.contraction.gpu.block_products import (
     surely_runs,
 )
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.indexing import Index, compact, from_map, substituted
+from gpucodegen.passes.framework.indexing import (
+    Index,
+    bounds_of,
+    compact,
+    substituted,
+)
 from gpucodegen.passes.framework.nests import inner_operations, perfect_chain
 from gpucodegen.passes.gpu.blocks import barrier_phases
 from gpucodegen.passes.gpu.blocks.barrier_phases import (
@@ -107,8 +112,7 @@ def spread(
         loop = affine.For(chain[depth])
         place, count = lanes[depth]
         known = {old: Index.of(new) for old, new in values.items()}
-        lowers = from_map(loop.lower_map, loop.lower_operands)
-        uppers = from_map(loop.upper_map, loop.upper_operands)
+        lowers, uppers = bounds_of(loop)
         starts = [
             compact(substituted(lower, known) + place * loop.step) for lower in lowers
         ]

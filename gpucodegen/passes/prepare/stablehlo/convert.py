@@ -106,13 +106,9 @@ CONTROL_RULES: dict[str, Rule] = {
 
 def without_signs(root: Operation) -> Operation:
     """The same operations on types without signs."""
-    walked = [v for op in root.walk() for v in (*op.results, *_arguments(op))]
+    walked = [v for op in root.walk() for v in op.defined]
     has_any = any(signless(v.type) != v.type for v in walked)
     return _Eraser().operation(root) if has_any else root
-
-
-def _arguments(op: Operation) -> list[Value]:
-    return [v for r in op.regions for block in r.blocks for v in block.arguments]
 
 
 def signless(ty: Type) -> Type:

@@ -108,14 +108,8 @@ def _has_tensors(op: Operation) -> bool:
     return any(
         isinstance(value.type, TENSORS)
         for inner in op.walk()
-        for value in (*inner.operands, *inner.results, *_arguments(inner))
+        for value in (*inner.operands, *inner.defined)
     )
-
-
-def _arguments(op: Operation) -> list[Value]:
-    return [
-        v for region in op.regions for block in region.blocks for v in block.arguments
-    ]
 
 
 def _function(op: Operation, globals_: Globals, *, report: bool) -> Operation:

@@ -102,9 +102,7 @@ def _is_single(value: Value) -> bool:
 
 def _outside_bodies(op: Operation) -> Iterator[Operation]:
     """The operations that are not in the body of one on whole tensors."""
-    for inner in chain.from_iterable(
-        b.operations for r in op.regions for b in r.blocks
-    ):
+    for inner in chain.from_iterable(b.operations for b in op.blocks):
         yield inner
         if inner.dialect in ("scf", "affine"):
             yield from _outside_bodies(inner)

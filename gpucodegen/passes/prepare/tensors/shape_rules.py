@@ -140,8 +140,7 @@ def gather(r: Rewriter, b: Builder, op: Operation) -> None:
     buffer = _result(r, b, op, source, places)
     dims, rank = op.numbers("gather_dims"), len(shape_of(source.type))
 
-    def body(inner: Builder, given: Sequence[Value]) -> Value:
-        del given
+    def body(inner: Builder, _: Sequence[Value]) -> Value:
         ivs = positions(inner, len(shape_of(buffer.type)))
         indices = _indices(inner, places, dims, rank, ivs)
         return inner.value("memref.load", (source, *indices), element_type(source.type))

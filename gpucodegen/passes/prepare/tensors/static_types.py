@@ -60,13 +60,11 @@ def _number(constants: Constants, entry: Mixed) -> Extent:
     return entry if isinstance(entry, int) else constants.get(entry)
 
 
-def _updated(op: Operation, constants: Constants) -> Shape:
-    del constants
+def _updated(op: Operation, _: Constants) -> Shape:
     return shape_of(op.operands[1].type)
 
 
-def _slice(op: Operation, constants: Constants) -> Shape:
-    del constants
+def _slice(op: Operation, _: Constants) -> Shape:
     sizes = Slice(op).sizes
     kept = kept_dimensions(sizes, shape_of(op.result.type))
     return tuple(static(sizes)[d] for d in kept)
@@ -83,8 +81,7 @@ def _padded(op: Operation, constants: Constants) -> Shape:
     return tuple(shape)
 
 
-def _collapsed(op: Operation, constants: Constants) -> Shape:
-    del constants
+def _collapsed(op: Operation, _: Constants) -> Shape:
     source = shape_of(op.operands[0].type)
     groups = groups_of(op.attributes.get("reassociation"))
     return tuple(product(source[d] for d in group) for group in groups)
@@ -96,8 +93,13 @@ def _expanded(op: Operation, constants: Constants) -> Shape:
     for d, extent in enumerate(shape):
         given = next(dynamic, None) if extent is None else None
         shape[d] = extent if given is None else constants.get(given)
+    return _divided(op, source, shape)
+
+
+def _divided(op: Operation, wholes: Shape, shape: list[Extent]) -> Shape:
+    """The extents where the unknown one of a group is the product over the others."""
     groups = groups_of(op.attributes.get("reassociation"))
-    for whole, group in zip(source, groups, strict=True):
+    for whole, group in zip(wholes, groups, strict=True):
         unknown = [d for d in group if shape[d] is None]
         rest = product(shape[d] for d in group if shape[d] is not None)
         if len(unknown) == 1 and whole is not None and rest:
@@ -105,8 +107,7 @@ def _expanded(op: Operation, constants: Constants) -> Shape:
     return tuple(shape)
 
 
-def _joined(op: Operation, constants: Constants) -> Shape:
-    del constants
+def _joined(op: Operation, _: Constants) -> Shape:
     shapes, along = [shape_of(v.type) for v in op.operands], op.integer("dim")
     whole: list[Extent] = list(shapes[0])
     for shape in shapes[1:]:
@@ -238,9 +239,8 @@ def _subview_type(op: Operation, form: Strided) -> MemRefType | None:
     return with_strides(old, shape, Strided(sliced.offset, strides))
 
 
-def _same(op: Operation, form: Strided) -> MemRefType | None:
+def _same(op: Operation, _: Strided) -> MemRefType | None:
     """Extents and layout of the buffer."""
-    del form
     source, old = op.operands[0].type, op.result.type
     if not isinstance(source, MemRefType) or not isinstance(old, MemRefType):
         return None
@@ -260,9 +260,8 @@ def _transposed(op: Operation, form: Strided) -> MemRefType | None:
     return with_strides(old, shape, Strided(form.offset, strides))
 
 
-def _collapsed_view(op: Operation, form: Strided) -> MemRefType | None:
+def _collapsed_view(op: Operation, _: Strided) -> MemRefType | None:
     """Row-major extents multiplied by group."""
-    del form
     source, old = op.operands[0].type, op.result.type
     if not isinstance(source, MemRefType) or not isinstance(old, MemRefType):
         return None
@@ -271,20 +270,13 @@ def _collapsed_view(op: Operation, form: Strided) -> MemRefType | None:
     return replace(old, shape=shape) if _are_row_major(source, old) else None
 
 
-def _expanded_view(op: Operation, form: Strided) -> MemRefType | None:
+def _expanded_view(op: Operation, _: Strided) -> MemRefType | None:
     """The unknown extent of a group is the product divided by the others."""
-    del form
     source, old = op.operands[0].type, op.result.type
     if not isinstance(source, MemRefType) or not isinstance(old, MemRefType):
         return None
-    groups = groups_of(op.attributes.get("reassociation"))
-    shape = list(old.shape)
-    for whole, group in zip(source.shape, groups, strict=True):
-        unknown = [d for d in group if shape[d] is None]
-        rest = product(shape[d] for d in group if shape[d] is not None)
-        if len(unknown) == 1 and whole is not None and rest:
-            shape[unknown[0]] = whole // rest
-    return replace(old, shape=tuple(shape)) if _are_row_major(source, old) else None
+    shape = _divided(op, source.shape, list(old.shape))
+    return replace(old, shape=shape) if _are_row_major(source, old) else None
 
 
 def _are_row_major(*types: MemRefType) -> bool:

@@ -213,8 +213,7 @@ def generated(r: Rewriter, b: Builder, op: Operation, output: Value) -> None:
     """Fill with the value that the operation's body yields for each position."""
     (block,) = op.regions[0].blocks
 
-    def body(inner: Builder, given: Sequence[Value]) -> Value:
-        del given
+    def body(inner: Builder, _: Sequence[Value]) -> Value:
         places = positions(inner, len(block.arguments))
         mapping = dict(zip(block.arguments, places, strict=True))
         rewritten = r.body(block)
@@ -290,9 +289,8 @@ def renamed(name: str) -> Rule:
     return rule
 
 
-def rank(r: Rewriter, b: Builder, op: Operation) -> None:
+def rank(_: Rewriter, b: Builder, op: Operation) -> None:
     """``tensor.rank``: a constant."""
-    del r
     count = b.constant(len(shape_of(op.operands[0].type)), INDEX)
     made_here = b.operations.pop()
     assert made_here.result is count

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from gpucodegen.dialects.arith import bit_width
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import IntegerType, Type, element_type
+from gpucodegen.ir.types import IntegerType, element_type
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.prepare.vectors.boxes import (
@@ -41,29 +41,25 @@ def bitcast(v: Boxes, b: Builder, op: Operation) -> None:
         *rows, column = at
         whole = v.read(inner, source, (*rows, Index.of(column) // ratio))
         number = inner.index(Index.of(column) % ratio * narrow)
-        bits = _cast(inner, whole, given)
+        bits = inner.cast("bitcast", whole, given)
         places = inner.value("arith.index_cast", (number,), given)
         low = inner.value("arith.shrui", (bits, places), given)
         kept = inner.value("arith.trunci", (low,), made)
-        return _cast(inner, kept, types[1])
+        return inner.cast("bitcast", kept, types[1])
 
     def whole(inner: Builder, at: Place) -> Value:
         *rows, column = at
         total = inner.constant(0, made)
         for k in range(ratio):
             read = v.read(inner, source, (*rows, Index.of(column) * ratio + k))
-            bits = _cast(inner, read, given)
+            bits = inner.cast("bitcast", read, given)
             wider = inner.value("arith.extui", (bits,), made)
             places = inner.constant(k * narrow, made)
             moved = inner.value("arith.shli", (wider, places), made)
             total = inner.value("arith.ori", (total, moved), made)
-        return _cast(inner, total, types[1])
+        return inner.cast("bitcast", total, types[1])
 
     v.filled(b, op.result, part if given.width == wide else whole)
-
-
-def _cast(b: Builder, value: Value, ty: Type) -> Value:
-    return value if value.type == ty else b.value("arith.bitcast", (value,), ty)
 
 
 BIT_CAST_HANDLERS: dict[str, Handler] = {"vector.bitcast": bitcast}

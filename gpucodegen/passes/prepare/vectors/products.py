@@ -14,7 +14,7 @@ from gpucodegen.dialects.shared.combiners import Combiner, kind_word, of_kind
 from gpucodegen.ir.affine import AffineMap, Dim
 from gpucodegen.ir.attributes import IntegerAttr
 from gpucodegen.ir.operation import Operation, Value
-from gpucodegen.ir.types import FloatType, Type, element_type
+from gpucodegen.ir.types import Type, element_type
 from gpucodegen.passes.framework.builder import Builder, IndexLike
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.prepare.vectors.boxes import (
@@ -96,7 +96,7 @@ def contract(v: Boxes, b: Builder, op: Operation) -> None:
         *places, where = (_at(map_, at) for map_ in maps)
         read = (v.read(inner, f, p) for f, p in zip(factors, places, strict=True))
         ty = element_type(op.result.type)
-        product = _product(inner, *(_extended(inner, x, ty) for x in read))
+        product = _product(inner, *(inner.extended(x, ty) for x in read))
         old = load(inner, box, where)
         store(inner, _combined(inner, op, old, product), box, where)
 
@@ -127,14 +127,6 @@ def _extents(maps: Sequence[AffineMap], shapes: Sequence[Sequence[int]]) -> list
         positions = (r.position for r in map_.results if isinstance(r, Dim))
         found.update(zip(positions, shape, strict=True))
     return [found[d] for d in range(len(found))]
-
-
-def _extended(b: Builder, value: Value, ty: Type) -> Value:
-    """A number in a type that is as wide or wider."""
-    if value.type == ty:
-        return value
-    name = "arith.extf" if isinstance(ty, FloatType) else "arith.extsi"
-    return b.value(name, (value,), ty)
 
 
 def reduction(v: Boxes, b: Builder, op: Operation) -> None:

@@ -8,7 +8,7 @@ left in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from gpucodegen.dialects import vector
 from gpucodegen.dialects.builtin import Module
@@ -77,8 +77,7 @@ def _is_register(value: Value) -> bool:
     return len(ty.shape) in {1, 2} and not is_complex and not any(ty.scalable)
 
 
-def _always(op: Operation) -> bool:
-    del op
+def _always(_: Operation) -> bool:
     return True
 
 
@@ -171,16 +170,10 @@ def _crosses(function: Operation) -> bool:
     """Whether a vector is used after a host operation."""
     if not any(map(needs_host, function.walk())):
         return False
-    blocks = list(_blocks(function))
+    blocks = [block for op in function.walk() for block in op.blocks]
     if len(function.regions[0].blocks) > 1:
         return True
     return any(map(_crosses_in, blocks)) or any(map(_carries, function.walk()))
-
-
-def _blocks(op: Operation) -> Iterator[Block]:
-    for inner in op.walk():
-        for region in inner.regions:
-            yield from region.blocks
 
 
 def _crosses_in(block: Block) -> bool:
@@ -208,8 +201,7 @@ def _carries(op: Operation) -> bool:
     """Whether a loop or branch around host operations carries vectors."""
     if not op.regions or not any(needs_host(inner) for inner in op.walk()):
         return False
-    arguments = [a for r in op.regions for b in r.blocks for a in b.arguments]
-    return any(map(is_vector, (*op.results, *arguments)))
+    return any(map(is_vector, op.defined))
 
 
 @dataclass(frozen=True, slots=True)
