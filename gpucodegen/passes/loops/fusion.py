@@ -386,7 +386,7 @@ REFERENCES = 32
 """Most accesses of a fused nest: the analysis compares all pairs of them."""
 
 BETWEEN = 2
-"""Most other loops between two that are fused, of which one uses what one stores."""
+"""Most loops between a nest and a later one that uses what it stores, if both fuse."""
 STORES = frozenset({"affine.store", "affine.vector_store", "memref.store"})
 
 Predicate = Callable[[Operation, NestAnalysis], bool]
