@@ -39,6 +39,7 @@ from gpucodegen.passes.analysis.lifting.accesses import is_memref
 from gpucodegen.passes.analysis.queries import NestAnalysis, analyse
 from gpucodegen.passes.framework.base import ModulePass
 from gpucodegen.passes.framework.functions import in_functions, with_blocks
+from gpucodegen.passes.framework.nests import loop_depth
 from gpucodegen.passes.loops.array_contraction import is_contractible
 from gpucodegen.passes.loops.requested_schedules import APART, TOGETHER
 from gpucodegen.passes.nests import loop_names
@@ -386,7 +387,11 @@ REFERENCES = 32
 """Most accesses of a fused nest: the analysis compares all pairs of them."""
 
 BETWEEN = 2
-"""Most loops between a nest and a later one that uses what it stores, if both fuse."""
+"""Most loops between a nest and a later one that loads what it stores, if both fuse.
+
+Nests of more loops stay between them: a product has its epilogue behind it.
+"""
+LOADS = frozenset({"affine.load", "affine.vector_load", "memref.load"})
 STORES = frozenset({"affine.store", "affine.vector_store", "memref.store"})
 
 Predicate = Callable[[Operation, NestAnalysis], bool]
@@ -509,9 +514,12 @@ class LocalityFuser:
         ends = run[0], run[-1]
         if _accesses(ends) > REFERENCES:
             return Refusal(f"they have more than {REFERENCES} accesses")
-        is_next = not any(op.name == FOR for op in between)
-        shared = self._memory(ends[0], () if is_next else STORES)
-        if wish != TOGETHER and shared.isdisjoint(self._memory(ends[1])):
+        others = [loop_depth(op) for op in between if op.name == FOR]
+        if others and max(others) > max(map(loop_depth, ends)):
+            return Refusal("a nest of more loops stands between them")
+        stored = self._memory(ends[0], STORES if others else ())
+        loaded = self._memory(ends[1], LOADS if others else ())
+        if wish != TOGETHER and stored.isdisjoint(loaded):
             return Refusal("they share no data")
         analysis = analyse(run, before, self.surroundings)
         if not (wish == TOGETHER or self._pays(analysis, ends)):
