@@ -223,9 +223,12 @@ def _with_results(
         core = _watched(core, makers[-1], part, runtime.look, launch.told)
     if not results:
         return core
+    if launch.numbers == (0,) and launch.single:
+        return _making_a_number(core, results[0], part)
     if launch.single:
         return _making_one(core, results[0], part)
-    return _making(core, results, part)
+    whole = _making(core, results, part)
+    return _with_numbers(whole, launch.numbers) if launch.numbers else whole
 
 
 def _watched(
@@ -250,6 +253,30 @@ def _making_one(core: Entry, make: Maker, part: int) -> Entry:
         made = make()
         done = core(*arguments, made[part])
         return made[1] if done is None else done
+
+    return run
+
+
+def _making_a_number(core: Entry, make: Maker, part: int) -> Entry:
+    """A call with a new array after its arguments; it returns the number in that."""
+
+    def run(*arguments: Any) -> Any:
+        made = make()
+        done = core(*arguments, made[part])
+        return made[ARRAY].item() if done is None else done
+
+    return run
+
+
+def _with_numbers(core: Entry, numbers: Sequence[int]) -> Entry:
+    """A call some of whose results are the numbers in the arrays that it returns."""
+    taken = frozenset(numbers)
+
+    def run(*arguments: Any) -> Any:
+        done = core(*arguments)
+        if done is NotImplemented:
+            return done
+        return tuple([a.item() if n in taken else a for n, a in enumerate(done)])
 
     return run
 

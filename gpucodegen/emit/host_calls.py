@@ -34,6 +34,8 @@ from gpucodegen.records import dataclass
 
 Form = tuple[tuple[int, ...], str]
 """Extents and element type of an array."""
+NUMBERS = frozenset({"f32", "f64", "i32", "i64"})
+"""Types whose numbers are returned as NumPy's ``item`` gives them."""
 
 
 TensorMap = tuple[int, tuple[int, ...], int, int]
@@ -47,7 +49,8 @@ class OneLaunch(NamedTuple):
     function's arguments, then ``results``, the arrays that it makes and returns, then
     the report words, then ``maps``. ``single``: it returns one array, no tuple.
     ``words``: number of report words, and ``told``: their meaning. ``grid`` and
-    ``block``: numbers of blocks and threads.
+    ``block``: numbers of blocks and threads.  ``numbers``: the results, by position,
+    that are returned as the number which they hold.
     """
 
     kernel: str
@@ -59,6 +62,7 @@ class OneLaunch(NamedTuple):
     grid: tuple[int, ...] = ()
     block: tuple[int, ...] = ()
     maps: tuple[TensorMap, ...] = ()
+    numbers: tuple[int, ...] = ()
 
 
 class Launched(NamedTuple):
@@ -78,7 +82,8 @@ class PrintedHost:
 
     ``made``: variables that hold new arrays. ``same``: variables that alias others.
     ``maps``: variables of tensor maps, with the array's variable and the texts of the
-    other fields of a `TensorMap`. ``launches``, and the ``returned`` values.
+    other fields of a `TensorMap`. ``loaded``: variables of numbers, with the array of
+    rank 0 that holds them; ``freed``: arrays. ``launches``, and ``returned`` values.
     """
 
     made: dict[str, Form] = field(default_factory=dict[str, Form])
@@ -88,11 +93,14 @@ class PrintedHost:
     )
     launches: list[Launched] = field(default_factory=list[Launched])
     returned: tuple[str, ...] = ()
+    loaded: dict[str, str] = field(default_factory=dict[str, str])
+    freed: list[str] = field(default_factory=list[str])
 
     def one_launch(self, arguments: Sequence[str], lines: int) -> OneLaunch | None:
         """The only launch, if the ``lines`` contain nothing else.
 
-        All new arrays must be returned, and nothing else. Extents must be numbers.
+        All new arrays, or the numbers in them, must be returned, and nothing else.
+        Extents must be numbers.
 
         >>> start = Launched("k", ("b", "a"), "status", AccessReports())
         >>> PrintedHost(launches=[start]).one_launch(["a", "b"], 1).order
@@ -101,15 +109,25 @@ class PrintedHost:
         >>> made = PrintedHost({"c": ((4,), "f32")}, {"b": "c"}, {}, [start], ("c",))
         >>> made.one_launch(["a"], 4)[1:4]
         ((1, 0), (((4,), 'f32'),), True)
+        >>> box = PrintedHost({"b": ((), "f64")}, {}, {}, [start], ("n",), {"n": "b"})
+        >>> box.one_launch(["a"], 4).numbers
+        (0,)
         """
-        returned = [self.same.get(name, name) for name in self.returned]
-        if len(self.launches) != 1 or list(self.made) != returned:
+        same = self.same | self.loaded
+        returned = [same.get(name, name) for name in self.returned]
+        numbers = [n for n, name in enumerate(self.returned) if name in self.loaded]
+        boxes = sorted(returned[n] for n in numbers)
+        if len(self.launches) != 1 or sorted(self.made) != sorted(returned):
+            return None
+        if sorted(self.loaded.values()) != boxes or not set(self.freed) <= set(boxes):
+            return None
+        if any(self.made[name][1] not in NUMBERS for name in boxes):
             return None
         kernel, texts, status, reports, *sizes = self.launches[0]
         extents = [_numbers(size) for size in sizes]
         known = len(self.made) + len(self.same) + 2 * bool(reports.words)
-        known += len(self.maps)
-        names = [*arguments, *self.made, *[status] * bool(reports.words), *self.maps]
+        known += len(self.maps) + len(self.loaded) + len(self.freed)
+        names = [*arguments, *returned, *[status] * bool(reports.words), *self.maps]
         maps = [self._map(map_, arguments) for map_ in self.maps.values()]
         given = [self.same.get(text, text) for text in texts]
         if lines != known + 1 + bool(returned) or not set(given) <= set(names):
@@ -120,13 +138,14 @@ class PrintedHost:
         return OneLaunch(
             kernel,
             tuple(map(names.index, given)),
-            tuple(self.made.values()),
+            tuple(self.made[name] for name in returned),
             len(returned) == 1,
             reports.words,
             tuple(reports.told),
             grid,
             block,
             tuple(filter(None, maps)),
+            tuple(numbers),
         )
 
     def _map(

@@ -238,7 +238,10 @@ def allocate(e: Emitter, op: Operation) -> None:
 
 
 def deallocate(e: Emitter, op: Operation) -> None:
-    e.writer.line(str(call("rt.dealloc", e.text(op.operands[0]))))
+    assert isinstance(e, HostEmitter)
+    buffer = e.text(op.operands[0])
+    e.printed.freed.append(buffer.code)
+    e.writer.line(str(call("rt.dealloc", buffer)))
 
 
 def dimension(e: Emitter, op: Operation) -> None:
@@ -265,6 +268,9 @@ def load(e: Emitter, op: Operation) -> None:
     text = call("rt.load", e.text(op.operands[0]), _indices(e, op, 1))
     function = "int" if is_index(op.result.type) else e.constructor(op, op.result)
     e.define(op.result, call(function, text))
+    assert isinstance(e, HostEmitter)
+    if not op.operands[1:] and function != "int":
+        e.printed.loaded[e.text(op.result).code] = e.text(op.operands[0]).code
 
 
 def store(e: Emitter, op: Operation) -> None:

@@ -298,6 +298,10 @@ SINGLE: dict[str, tuple[str, tuple[object, ...]]] = {
         f"{TWO}{started('%o', '%m')}return %m, %o : {BUFFERS}",
         ((3, 2), (((2,), "f32"), ((2,), "f32")), False),
     ),
+    "results in another order": (
+        f"{TWO}{started('%o', '%m')}return %o, %m : {BUFFERS}",
+        ((2, 3), (((2,), "f32"), ((2,), "f32")), False),
+    ),
 }
 OTHERS = {
     "a constant": (
@@ -317,9 +321,6 @@ OTHERS = {
     "memory of its own": f"{MADE}{started('%a', '%m')}return",
     "memory that it gives back": (
         f"{MADE}{started('%a', '%m')}memref.dealloc %m : {BUFFER}\n  return"
-    ),
-    "results in another order": (
-        f"{TWO}{started('%o', '%m')}return %o, %m : {BUFFERS}"
     ),
     "a store": (
         f"%1 = arith.constant 1.0 : f32\n  {started()}"
@@ -342,6 +343,41 @@ def test_one_launch_is_stated(body: str, stated: tuple[object, ...]) -> None:
 @pytest.mark.cases("body", OTHERS.values(), ids=OTHERS)
 def test_other_calls_are_no_single_launch(body: str) -> None:
     assert launch_of(body) is None
+
+
+NUMBERS = """
+func.func @f(%x: memref<9x{ty}>) -> ({ty}, memref<9x{ty}>, {ty}) {{
+  %zero = arith.constant {zero} : {ty}
+  %y = memref.alloc() : memref<9x{ty}>
+  %both:2 = affine.for %i = 0 to 9
+      iter_args(%s = %zero, %m = %zero) -> ({ty}, {ty}) {{
+    %v = affine.load %x[%i] : memref<9x{ty}>
+    %w = arith.add{kind} %v, %v : {ty}
+    affine.store %w, %y[%i] : memref<9x{ty}>
+    %t = arith.add{kind} %s, %v : {ty}
+    %u = arith.{most} %m, %v : {ty}
+    affine.yield %t, %u : {ty}, {ty}
+  }}
+  return %both#0, %y, %both#1 : {ty}, memref<9x{ty}>, {ty}
+}}"""
+
+
+@pytest.mark.cases("ty", ["f32", "f64", "i32", "i64", "i8"])
+def test_numbers_of_a_single_launch(ty: str) -> None:
+    """They come as Python's numbers, as from the host program."""
+    whole, bits = ty[0] == "i", int(ty[1:])
+    zero, kind, most = ("0", "i", "maxsi") if whole else ("0.0", "f", "maximumf")
+    function = gcg.compile(
+        NUMBERS.format(ty=ty, zero=zero, kind=kind, most=most), target="cpu"
+    ).f
+    x = np.arange(9).astype(f"{ty[0]}{bits // 8}")
+    for scale in (1, 2, 3):
+        total, doubled, largest = function(x * x.dtype.type(scale))
+        assert (total, largest) == (36 * scale, 8 * scale)
+        assert type(total) is type(largest) is (int if whole else float)
+        assert doubled.tolist() == [2 * scale * n for n in range(9)]
+    launch = function.executable().artifact.launch
+    assert (launch is not None and launch.numbers == (0, 2)) == (ty != "i8")
 
 
 def test_numbers_are_checked_every_time(program: gcg.Program) -> None:

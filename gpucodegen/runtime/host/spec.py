@@ -100,6 +100,7 @@ class StatedLaunch:
     promotion.  ``single``: it returns one array, no tuple. ``words``: the number of
     words in which the kernel reports accesses that it left out, and ``told``: their
     meanings. ``grid`` and ``block``: blocks and threads of a kernel that has some.
+    ``numbers``: the results that are returned as the number which they hold.
     """
 
     kernel: str
@@ -111,3 +112,4 @@ class StatedLaunch:
     grid: tuple[int, ...] = ()
     block: tuple[int, ...] = ()
     maps: tuple[tuple[int, tuple[int, ...], int, int], ...] = ()
+    numbers: tuple[int, ...] = ()
