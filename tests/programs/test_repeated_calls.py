@@ -465,3 +465,32 @@ def test_addresses(array: np.ndarray) -> None:
     assert address(array) == array.ctypes.data
     array.flags.writeable = False
     assert address(array) == array.ctypes.data
+
+
+MEAN = """
+func.func @f(%x: memref<4xf64>, %n: f64) -> ({results}) {{
+  %zero = arith.constant 0.0 : f64
+  %sum = affine.for %i = 0 to 4 iter_args(%s = %zero) -> (f64) {{
+    %v = affine.load %x[%i] : memref<4xf64>
+    %t = arith.addf %s, %v : f64
+    affine.yield %t : f64
+  }}
+  %mean = arith.divf %sum, %n : f64
+  %root = math.sqrt %mean : f64
+  return {returned} : {results}
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("returned", "is_one"), [("%root", True), ("%root, %sum", False)]
+)
+def test_a_kernel_finishes_its_numbers(returned: str, is_one: bool) -> None:
+    """It does not where the host needs the operands as well."""
+    results = ", ".join("f64" for _ in returned.split())
+    text = MEAN.format(returned=returned, results=results)
+    function = gcg.compile(text, target="cpu").f
+    x = np.array([1.0, 2.0, 6.0, 7.0])
+    for _ in range(3):
+        found = function(x, 4.0)
+        assert found == (2.0 if is_one else (2.0, 16.0))
+    assert (function.executable().artifact.launch is not None) == is_one

@@ -1,9 +1,10 @@
 """CPU outlining: split a function into host operations and CPU kernels.
 
 Consecutive nests become one kernel, with the scalar operations between and before them,
-and the scalars and views that only it uses; allocations move before it, deallocations
-after it, and small buffers that only it uses into it.  A scalar that a kernel computes
-leaves through a buffer of one element.
+the computations of floats that finish its results, and the scalars and views that only
+it uses; allocations move before it, deallocations after it, and small buffers that only
+it uses into it.  A scalar that a kernel computes leaves through a buffer of one
+element.
 A loop that allocates, whatever the size, or asserts is part of a kernel as well: the
 kernel reports an allocation or an assertion that fails, and returns.
 Python owns and frees the host's buffers.  A kernel frees all that it allocates: no loop
@@ -37,7 +38,7 @@ from gpucodegen.ir.operation import (
     rewrite_bottom_up,
     single_block,
 )
-from gpucodegen.ir.types import FunctionType, MemRefType
+from gpucodegen.ir.types import FloatType, FunctionType, MemRefType
 from gpucodegen.passes.analysis.lifting.accesses import is_memref
 from gpucodegen.passes.analysis.lifting.aliases import groups_in
 from gpucodegen.passes.framework.base import ModulePass
@@ -152,6 +153,8 @@ class CpuOutliner:
             return
         ending = steps_behind(group, after)
         group, after = (*group, *ending), after[len(ending) :]
+        last = self._finishing(group, after)
+        group, after = (*group, *last), [op for op in after if op not in last]
         inside, _ = self._inside(group)
         inside |= {id(op) for op in after if op.name == "memref.dealloc"}
         values = self._only_for(inside, host)
@@ -161,6 +164,36 @@ class CpuOutliner:
         local = [op.with_(name="memref.alloca") for op in own]
         host += self._call(group, [*local, *values])
         host += [op for op in after if made.isdisjoint(op.operands)]
+
+    def _finishing(
+        self, group: Sequence[Operation], after: Sequence[Operation]
+    ) -> list[Operation]:
+        """Computations of floats behind a kernel that alone use what it computes.
+
+        Their results leave the kernel in place of their operands.
+        """
+        inside = {id(op) for root in group for op in root.walk()}
+        made = {value for op in group for value in op.results}
+        taken: list[Operation] = []
+        left: set[Value] = set()
+        for op in after:
+            own = [value for value in op.operands if value in made]
+            uses = {id(user) for value in own for user in self.uses.get(value, ())}
+            if (
+                is_scalar_computation(op)
+                and is_step(op, made)
+                and all(
+                    isinstance(v.type, FloatType) for v in (*op.operands, *op.results)
+                )
+                and uses <= {*inside, id(op)}
+                and left.isdisjoint(op.operands)
+            ):
+                taken.append(op)
+                inside.add(id(op))
+                made.update(op.results)
+            else:
+                left.update(op.results)
+        return taken
 
     def _only_for(self, inside: set[int], host: Sequence[Operation]) -> list[Operation]:
         """Views and scalars of the host that only a kernel needs; it learns of them."""
