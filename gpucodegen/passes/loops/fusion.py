@@ -403,6 +403,11 @@ Span = tuple[int, int]
 """The numbers of the first and the last nest that a loop was made of."""
 
 
+def any_pair(*_: object) -> bool:
+    """The default of `LocalityFuser.accepts`."""
+    return True
+
+
 @dataclass(frozen=True, slots=True)
 class LocalityFuser:
     """Fuses the loops of a block; ``left_alone`` tells which nests stay as they are.
@@ -420,7 +425,7 @@ class LocalityFuser:
     wishes: Mapping[int, int] = field(default_factory=dict[int, int])
     least: int = 1
     order: Order | None = None
-    accepts: Callable[[Ends, Operation, NestAnalysis], bool] = lambda *_: True
+    accepts: Callable[[Ends, Operation, NestAnalysis], bool] = any_pair
     context: Sequence[Operation] = ()
 
     def all_fused(self, operations: Sequence[Operation]) -> list[Operation]:
