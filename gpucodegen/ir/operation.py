@@ -118,7 +118,7 @@ class Operation:
 
     @property
     def blocks(self) -> tuple[Block, ...]:
-        """The blocks of all regions."""
+        """The blocks of all regions, in the order of the text."""
         return tuple([block for region in self.regions for block in region.blocks])
 
     @property

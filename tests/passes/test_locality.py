@@ -226,6 +226,13 @@ def test_a_reduction_takes_the_loop_of_its_terms(
         np.testing.assert_array_equal(one, other)
 
 
+def test_terms_that_no_pass_contracts_stay_apart_on_a_gpu() -> None:
+    text = TERMS.format(combine=FREE, between=APART)
+    text = text.replace("affine.load %t[%k]", "memref.load %t[%k]")
+    made = apply("fuse-elementwise", text)
+    assert len(headers(str(made))) == 3
+
+
 def test_a_reduction_along_two_loops_takes_both() -> None:
     text = """func.func @f(%A: memref<8x9xf64>, %B: memref<8x9xf64>) -> f64 {
   %zero = arith.constant 0.0 : f64

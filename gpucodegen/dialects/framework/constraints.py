@@ -79,7 +79,7 @@ def shown(extent: int | None) -> str:
 
 
 def listed(extents: Shape) -> str:
-    """``[2, ?]``."""
+    """Extents as messages show them: ``[2, ?]``."""
     return f"[{', '.join(map(shown, extents))}]"
 
 

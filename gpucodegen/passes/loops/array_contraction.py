@@ -159,12 +159,9 @@ def _contraction(
 
 def is_contractible(buffer: Value, nest: Operation) -> bool:
     """Whether iterations of a nest, which alone uses a buffer, use one cell each."""
-    paths = [
-        path
-        for path in _paths(nest, (nest,))
-        if path[-1].name in affine.ACCESSES and access(path[-1], ()).memref is buffer
-    ]
-    return _contraction(buffer, 0, paths) is not None
+    paths = [path for path in _paths(nest, (nest,)) if buffer in path[-1].operands]
+    is_affine = all(path[-1].name in affine.ACCESSES for path in paths)
+    return is_affine and _contraction(buffer, 0, paths) is not None
 
 
 def _moving(index: Index) -> Value | None:

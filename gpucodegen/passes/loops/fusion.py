@@ -10,7 +10,10 @@ With c the iterations of the two nests, fusion is legal iff it reverses no depen
 Operations between the two that the second needs move before the first, which must be
 legal, too; the others stay after the fused nest.  `Fuse` fuses producers with consumers
 and siblings that read the same data.  `FuseElementwise` fuses where all loops stay
-parallel, and leaves buffers that only one iteration then uses to `contract-arrays`.
+parallel, or where a reduction takes the parallel loops that compute its terms, and
+leaves buffers that only one iteration then uses to `contract-arrays`.  Iterations keep
+their order, so sums do, too; reductions that may not be reordered stay apart since they
+make the loops of their terms sequential.
 """
 
 from __future__ import annotations
