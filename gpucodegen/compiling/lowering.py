@@ -46,7 +46,8 @@ def emitted(
     entry = program.entries[name]
     unsigned = _unsigned(module, name)
     launch = program.functions[name].launch
-    if launch and launch.numbers and (target != "cpu" or any(unsigned)):
+    runs_launches = find(target).runs_launches
+    if launch and launch.numbers and (runs_launches or any(unsigned)):
         launch = None  # numbers on a device are read by the host program
     return Artifact(
         program.host_source,
