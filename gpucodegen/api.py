@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpucodegen.options import flag, make_options
 from gpucodegen.program_text import read, unparsed
+from gpucodegen.runtime.host.generated_code import deferred_garbage_collection
 
 if TYPE_CHECKING:
     from gpucodegen.checking import Checked
@@ -35,6 +36,7 @@ def parse(
     return unparsed(text, filename, allow_unregistered=allow_unregistered).module
 
 
+@deferred_garbage_collection()
 def compile(  # noqa: A001 - the public name
     source: str | os.PathLike[str] | Module,
     *,

@@ -56,12 +56,12 @@ class Source:
 
     def parse(self, told: list[errors.CodegenWarning]) -> Module:
         """Parse and verify; warnings are appended to ``told``."""
-        from gpucodegen.parser import parse_module
-
         is_path = self.filename == NO_FILE and looks_like_path(self.text)
         allow = self.allow_unregistered and not is_path  # `a.mlir` could be a name
         try:
             with span(self.filename, "parse"), deferred_garbage_collection():
+                from gpucodegen.parser import parse_module
+
                 self.parsed = parse_module(
                     self.text, self.filename, allow_unregistered=allow, told=told
                 )

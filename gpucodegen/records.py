@@ -10,7 +10,9 @@ those of the standard decorator, which does the rest, and which type checkers se
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
+from inspect import get_annotations
 from reprlib import recursive_repr
 from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any
@@ -41,6 +43,21 @@ def record(
     own = set(cls.__dict__)
     if "__eq__" in own and cls.__hash__ is None:
         own.discard("__hash__")  # Python has put it there, not the class
+    methods: dict[str, object] = {"__init__": _Late(_initialization)}
+    if repr:
+        methods["__repr__"] = _repr
+    if eq:
+        methods["__eq__"] = _Late(_comparison)
+        methods["__hash__"] = _Late(_hash) if frozen else None
+    if frozen:
+        methods |= {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
+    if frozen and slots:
+        methods |= {"__getstate__": _state, "__setstate__": _restore}
+    methods = {name: method for name, method in methods.items() if name not in own}
+    fields = _plain_fields(cls) if slots and not others else None
+    if fields is not None:
+        methods["__dataclass_params__"] = _PARAMETERS[frozen]
+        return _with_slots(cls, fields, methods)
     doc, cls.__doc__ = cls.__doc__, "-"  # without one, its signature would be computed
     bases = (vars(base).get("__dataclass_params__") for base in cls.__mro__[1:])
     inherits = any(params is not None and params.frozen for params in bases)
@@ -50,20 +67,70 @@ def record(
     )(cls)
     made.__doc__ = doc
     made.__dataclass_params__.frozen = frozen
-    methods: dict[str, object] = {"__init__": _Late(made, _initialization)}
-    if repr:
-        methods["__repr__"] = _repr
-    if eq:
-        methods["__eq__"] = _Late(made, _comparison)
-        methods["__hash__"] = _Late(made, _hash) if frozen else None
-    if frozen:
-        methods |= {"__setattr__": _refuse_to_set, "__delattr__": _refuse_to_delete}
-    if frozen and slots:
-        methods |= {"__getstate__": _state, "__setstate__": _restore}
     for name, method in methods.items():
-        if name not in own:
-            setattr(made, name, method)
+        setattr(made, name, method)
+        if isinstance(method, _Late):
+            method.__set_name__(made, name)
     return made
+
+
+@dataclasses.dataclass
+class _Template:
+    field: int
+
+
+_FIELD = vars(_Template)["__dataclass_fields__"]["field"]._field_type  # noqa: SLF001
+_PARAMETERS: Mapping[bool, object] = {
+    frozen: vars(dataclasses.dataclass(frozen=frozen)(_Template))[
+        "__dataclass_params__"
+    ]
+    for frozen in (True, False)
+}
+
+
+def _plain_fields(cls: type) -> dict[str, Any] | None:
+    """The fields by name, own ones last; None if some have special annotations."""
+    found: dict[str, Any] = {}
+    for base in filter(dataclasses.is_dataclass, cls.__mro__[-1:0:-1]):
+        found |= {each.name: each for each in dataclasses.fields(base)}
+    for name, annotation in get_annotations(cls).items():
+        if not isinstance(annotation, str) or _SPECIAL.search(annotation):
+            return None
+        default = getattr(cls, name, dataclasses.MISSING)
+        if isinstance(default, MemberDescriptorType):  # a slot of a base class
+            default = dataclasses.MISSING
+        if not isinstance(default, dataclasses.Field):
+            if type(default).__hash__ is None:
+                return None  # refused by the standard decorator
+            default = dataclasses.field(default=default)
+        made: Any = default
+        made.name, made.type, made.kw_only = name, annotation, made.kw_only is True
+        made._field_type = _FIELD  # noqa: SLF001
+        found[name] = made
+    return found
+
+
+_SPECIAL = re.compile("ClassVar|InitVar|KW_ONLY")
+
+
+def _with_slots(
+    cls: type, fields: dict[str, Any], methods: Mapping[str, object]
+) -> type:
+    """The class again, with a slot for each field that no base class has."""
+    taken = {name for base in cls.__mro__[1:] for name in _slots(base)}
+    left = {*fields, "__dict__", "__weakref__"}
+    body = {name: value for name, value in vars(cls).items() if name not in left}
+    body["__slots__"] = tuple(name for name in fields if name not in taken)
+    body["__dataclass_fields__"] = fields
+    names = (name for name, each in fields.items() if each.init and not each.kw_only)
+    body.setdefault("__match_args__", tuple(names))
+    body |= {"__qualname__": cls.__qualname__, **methods}
+    return type(cls)(cls.__name__, cls.__bases__, body)
+
+
+def _slots(cls: type) -> tuple[str, ...]:
+    slots = vars(cls).get("__slots__", ())
+    return (slots,) if isinstance(slots, str) else tuple(slots)
 
 
 class _Made:
@@ -79,8 +146,13 @@ _MADE = _Made()
 class _Late:
     """A method that is written when it is first looked up."""
 
-    def __init__(self, cls: type, write: Callable[[Any], Text]) -> None:
-        self.cls, self.write = cls, write
+    cls: type
+
+    def __init__(self, write: Callable[[Any], Text]) -> None:
+        self.write = write
+
+    def __set_name__(self, cls: type, name: str) -> None:
+        self.cls = cls
 
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         header, body, names = self.write(self.cls)

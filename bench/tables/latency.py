@@ -81,11 +81,12 @@ PROCESSES = 3
 
 
 def seconds_in_process(code: str, environment: Mapping[str, str]) -> float:
-    """What a new process prints."""
+    """What a new process prints; it may store bytecode, which a first one makes."""
+    inherited = {**os.environ, "PYTHONDONTWRITEBYTECODE": ""}
     done = subprocess.run(
         [sys.executable, "-c", code],
         cwd=ROOT,
-        env={**os.environ, **environment},
+        env={**inherited, **environment},
         capture_output=True,
         text=True,
         check=True,

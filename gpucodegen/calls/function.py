@@ -30,6 +30,7 @@ from gpucodegen.options import Options
 from gpucodegen.program_text import Source
 from gpucodegen.records import dataclass
 from gpucodegen.runtime.host.arguments import Known
+from gpucodegen.runtime.host.generated_code import deferred_garbage_collection
 
 if TYPE_CHECKING:
     from gpucodegen.dialects.func import Function as FunctionView
@@ -89,7 +90,7 @@ class Specializations:
             key = target, (None,) * len(self.signature.parameters)
         place = key, asked.arch
         if place not in self.made:
-            with showing(self.source):
+            with showing(self.source), deferred_garbage_collection():
                 chosen = final_options(self.source, self.name, key, asked)
                 if chosen is not asked:
                     sizes = chosen.tile_sizes or chosen.register_tile or chosen.plan

@@ -53,12 +53,14 @@ def classes(dataclass: Decorator, options: dict[str, Any]) -> tuple[Any, ...]:
         def __repr__(self) -> str:
             return "own"
 
-    return Base, Other, Own
+    @dataclass(**options)
+    class Changed(Base):
+        f: Any = 4
+        b: Any = field(default=(3,), kw_only=True)
+        g: list[int] = field(default_factory=list[int], repr=False)
+        h: float = field(default=2.0, init=False)
 
-    class Plain(Base):
-        """A class below a frozen one may have attributes of its own."""
-
-    return Base, Other, Own, Plain
+    return Base, Other, Own, Changed
 
 
 def told(work: Callable[[], object]) -> object:
@@ -130,6 +132,17 @@ def test_frozen_slots_are_pickled(point: Point):
     match again:
         case Point(x, [y]):
             assert (x, y) == (1, 2)
+
+
+def test_a_plain_class_below_a_frozen_one_has_attributes_of_its_own():
+    class Plain(Point):
+        pass
+
+    plain: Any = Plain(1, [2])
+    plain.other = 3  # the standard library's raises TypeError
+    assert (plain.x, plain.other) == (1, 3)
+    with pytest.raises(FrozenInstanceError):
+        plain.x = 2
 
 
 def test_methods_are_written_when_they_are_looked_up():

@@ -22,6 +22,8 @@ from functools import cache, cached_property, lru_cache
 from itertools import product
 from math import ceil, gcd, prod
 
+import numpy as np
+
 from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import (
     SECTOR,
@@ -141,7 +143,7 @@ def jacobi_1d(cells: int | None = None, steps: int | None = None) -> TimeProblem
     )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TimeTiles:
     """Steps per launch; cells that a block computes, and a thread at once (a chunk).
 
@@ -157,7 +159,7 @@ class TimeTiles:
     threads: int
     padding: int
 
-    @property
+    @cached_property
     def stored(self) -> tuple[int, ...]:
         """Extents of a local array."""
         return (*self.box[:-1], self.box[-1] + self.padding)
@@ -165,15 +167,16 @@ class TimeTiles:
     @property
     def turns(self) -> int:
         """Shared-memory wavefronts in which a warp reaches one word of each chunk."""
-        return _tile_turns(self.core, self.chunk, self.stored[-1])
+        next_row = prod(self.chunk[-2:-1]) * self.stored[-1] % BANKS
+        return turns(self.core[-1] // self.chunk[-1], self.chunk[-1], next_row)
 
-    @property
+    @cached_property
     def box(self) -> tuple[int, ...]:
         """Cells of a local array: the computed ones and their rim."""
         pairs = zip(self.core, self.rim, strict=True)
         return tuple(extent + rim.below + rim.above for extent, rim in pairs)
 
-    @property
+    @cached_property
     def tile(self) -> tuple[int, ...]:
         """Cells that a block stores, per dimension."""
         pairs = zip(self.box, self.halo, strict=True)
@@ -191,32 +194,35 @@ def _tiles_around(
     core: Sequence[int],
     chunk: Sequence[int],
 ) -> TimeTiles | None:
-    """Tiles whose core has at least these cells, or None if nothing but halo is left.
+    """Tiles whose core has at least these cells, or None beyond `MOST_AGAIN`.
 
     ``around``: the cells that a tile needs for these steps.
     """
-    halo = list(around)
     whole = tuple(ceil_div(e, c) * c for e, c in zip(core, chunk, strict=True))
     box = [e + r.below + r.above for e, r in zip(whole, rim, strict=True)]
-    tile = [e - s.below - s.above for e, s in zip(box, halo, strict=True)]
-    rounded = tile[-1] // ACROSS * ACROSS
-    if min(*tile, rounded) < 1:
+    *tile, across = [e - s.below - s.above for e, s in zip(box, around, strict=True)]
+    rounded = across // ACROSS * ACROSS
+    cells = prod(tile) * rounded
+    if min([*tile, rounded]) < 1 or prod(whole) > MOST_AGAIN * cells:
         return None
-    halo[-1] = Sides(halo[-1].below, halo[-1].above + tile[-1] - rounded)
+    last = Sides(around[-1].below, around[-1].above + across - rounded)
     chunks = prod(map(ceil_div, whole, chunk))
     rounds = ceil_div(chunks, THREADS[-1])
     threads = ceil_div(ceil_div(chunks, rounds), WARP) * WARP
-    padding = min(
-        range(MOST_PADDING + 1 if len(chunk) > 1 else 1),
-        key=lambda padding: _tile_turns(whole, chunk, box[-1] + padding),
+    padding = 0
+    if len(chunk) > 1:
+        padding = _padding(whole[-1] // chunk[-1], *chunk[-2:], box[-1] % BANKS)
+    halo = (*around[:-1], last)
+    return TimeTiles(steps, whole, tuple(chunk), rim, halo, threads, padding)
+
+
+@cache
+def _padding(columns: int, rows: int, width: int, row: int) -> int:
+    """The least padding with fewest `turns`, of rows of ``row`` words."""
+    return min(
+        range(MOST_PADDING + 1),
+        key=lambda padding: turns(columns, width, rows * (row + padding) % BANKS),
     )
-    return TimeTiles(steps, whole, tuple(chunk), rim, tuple(halo), threads, padding)
-
-
-def _tile_turns(core: Sequence[int], chunk: Sequence[int], row: int) -> int:
-    """`turns` of the chunks of a tile with rows of ``row`` words."""
-    next_row = prod(chunk[-2:-1]) * row % BANKS
-    return turns(core[-1] // chunk[-1], chunk[-1], next_row)
 
 
 @cache
@@ -228,18 +234,12 @@ def turns(columns: int, width: int, next_row: int) -> int:
     >>> turns(32, 3, 0), turns(32, 4, 0), turns(22, 3, 0), turns(24, 3, 8)
     (1, 4, 2, 1)
     """
-    banks = [
-        (lane // columns * next_row + lane % columns * width) % BANKS
-        for lane in range(columns + WARP)
-    ]
-    asked = [banks[:WARP].count(bank) for bank in range(BANKS)]
-    most, step = max(asked), gcd(columns, WARP)
-    for first in range(0, columns - step, step):  # the warp moves on by some lanes
-        for lane in range(first, first + step):
-            asked[banks[lane]] -= 1
-            asked[banks[lane + WARP]] += 1
-        most = max(most, *asked)
-    return most
+    lanes = np.arange(columns + WARP)
+    banks = (lanes // columns * next_row + lanes % columns * width) % BANKS
+    firsts = np.arange(0, columns, gcd(columns, WARP))
+    asked = banks[firsts[:, None] + lanes[:WARP]]
+    asked += BANKS * np.arange(len(firsts))[:, None]  # one count per warp and bank
+    return int(np.bincount(asked.ravel()).max())
 
 
 def ceil_div(extent: int, part: int) -> int:
@@ -306,9 +306,7 @@ def candidates(problem: TimeProblem) -> Iterator[TimeTiles]:
                 if prod(e + r for e, r in zip(core, rim, strict=True)) > most:
                     continue
                 tiles = _tiles_around(problem.rim, halo, steps, core, chunk)
-                if tiles is None or prod(tiles.stored) > most:
-                    continue
-                if prod(tiles.core) <= MOST_AGAIN * prod(tiles.tile):
+                if tiles is not None and prod(tiles.stored) <= most:
                     yield tiles
 
 
@@ -340,10 +338,11 @@ def step_cost(problem: TimeProblem, tiles: TimeTiles, device: GpuDevice) -> floa
     """Estimated clocks of a time step."""
     blocks = prod(map(ceil_div, problem.cells, tiles.tile))
     instructions = wavefronts = 0.0
+    warps = tiles.steps * tiles.chunks / WARP
     for sweep in problem.sweeps:
         own, words = _chunk_work(problem, sweep, tiles.chunk)
-        instructions += own * tiles.steps * tiles.chunks / WARP
-        wavefronts += words * tiles.turns * tiles.steps * tiles.chunks / WARP
+        instructions += own * warps
+        wavefronts += words * tiles.turns * warps
     box, tile = prod(tiles.box), prod(tiles.tile)
     sizes = tuple(zip(problem.element_bytes, problem.carried, strict=True))
     moved = sum((box + tile) * size for size, carried in sizes if carried)
