@@ -405,12 +405,10 @@ def _turns(
         aside = lanes if tile.square == 1 else 0 * lanes
         starts = tile.cell(line, along + aside) * element
     first, last = starts // WORD, (starts + bytes_ - 1) // WORD
-    word = np.minimum(
-        first[..., None] + np.arange(np.max(last - first) + 1), last[..., None]
-    )
-    access = (threads // together * width + lanes)[..., None]
-    served = np.unique(access * (np.max(word) + 1) + word)
-    access, word = np.divmod(served, np.max(word) + 1)
-    words = np.bincount(access * BANKS + word % BANKS)
-    words.resize(tile.threads // together * width, BANKS)
+    accesses, rows = tile.threads // together * width, int(np.max(last)) // BANKS + 1
+    asked = np.zeros(accesses * rows * BANKS, np.bool_)
+    access = (threads // together * width + lanes) * rows * BANKS
+    for n in range(int(np.max(last - first)) + 1):
+        asked[access + np.minimum(first + n, last)] = True
+    words = asked.reshape(accesses, rows, BANKS).sum(axis=1, dtype=np.int32)
     return int(np.sum(np.max(words, axis=1)))
