@@ -106,6 +106,55 @@ def test_nests_inside_of_a_loop_that_stays_are_ordered():
     ]
 
 
+STEPS = """func.func @f(%u: memref<90x70xf64>, %c: memref<90x70xi32>) {
+  %two = arith.constant 2.0 : f64
+  affine.for %step = 0 to 5 {
+    %t = memref.alloc() : memref<90x70xf64>
+    affine.for %i = 0 to 90 {
+      affine.for %j = 0 to 70 {
+        %x = affine.load %u[%i, %j] : memref<90x70xf64>
+        %y = arith.mulf %x, %two : f64
+        affine.store %y, %t[%i, %j] : memref<90x70xf64>
+      }
+    }
+    affine.for %i = 0 to 90 {
+      affine.for %j = 0 to 70 {
+        %x = affine.load %t[%i, AT] : memref<90x70xf64>
+        %b = arith.cmpf olt, %x, %two : f64
+        %n = arith.extui %b : i1 to i32
+        %m = affine.load %c[%i, %j] : memref<90x70xi32>
+        %o = arith.addi %m, %n : i32
+        affine.store %o, %c[%i, %j] : memref<90x70xi32>
+      }
+    }
+    affine.for %i = 0 to 90 {
+      affine.for %j = 0 to 70 {
+        %x = affine.load %t[%i, %j] : memref<90x70xf64>
+        affine.store %x, %u[%i, %j] : memref<90x70xf64>
+      }
+    }
+    memref.dealloc %t : memref<90x70xf64>
+  }
+  return
+}"""
+
+
+@pytest.mark.parametrize(("column", "loops"), [("%j", 3), ("69 - %j", 4)])
+def test_parallel_nests_of_a_time_step_are_fused(column: str, loops: int):
+    """Nests with mirrored columns share the rows alone."""
+    text = STEPS.replace("AT", column)
+    changed = apply("improve-locality{threads=2},contract-arrays", text)
+    assert str(changed).count("affine.for") == loops
+    assert ("memref.alloc()" in str(changed)) == (loops == 4)
+    u, c = np.random.default_rng(0).random((90, 70)) / 9, np.zeros((90, 70), np.int32)
+    want, count = u * 2.0**5, sum((u * 2.0**n < 2.0) * 1 for n in range(1, 6))
+    if loops == 4:
+        count = count[:, ::-1]
+    gcg.compile(text, target="cpu", threads=2).f(u, c)
+    np.testing.assert_array_equal(u, want)
+    np.testing.assert_array_equal(c, count)
+
+
 def test_blocks_of_columns_stay_parallel():
     text = str(apply("improve-locality{threads=3}", COLUMN_SUMS))
     assert headers(text)[1:3] == ["%j_tile = 0 to 400 step 134", "%i = 0 to 300"]

@@ -17,7 +17,7 @@ from tiling_samples import (
     nest,
 )
 
-from gpucodegen.tiling.model.isl import Limits
+from gpucodegen.tiling.model.isl import MANY, Limits
 from gpucodegen.tiling.model.relations import model
 from gpucodegen.tiling.model.scop import Array, If, Loop, Scop, Statement, read, write
 from gpucodegen.tiling.proof.dependences import dependences, rows
@@ -130,6 +130,34 @@ def test_no_operations_left_mean_dependent():
     found = {row[:3]: row[3] for row in rows(scop, late)}
     assert found[1, 1, 1] == "[1, +inf]"
     assert found[0, 1, 1] == found[0, 0, 1] == "false"
+
+
+def copies(count: int) -> Scop:
+    """So many parallel loops, each with an array and an extent of its own."""
+    return Scop(
+        arrays=tuple(Array(f"A{n}", (3 * count,)) for n in range(count)),
+        body=tuple(
+            Loop(
+                f"i{n}",
+                "0",
+                f"{n + 8}",
+                body=(
+                    Statement(
+                        f"S{n}", (read(f"A{n}", f"2*i{n}"), write(f"A{n}", f"2*i{n}"))
+                    ),
+                ),
+            )
+            for n in range(count)
+        ),
+    )
+
+
+def test_large_problems_have_proportionally_more_operations():
+    built = model(copies(MANY))
+    assert {v.kind for v in loop_verdicts(built)} == {LoopKind.PARALLEL}
+    enough = Limits(altogether=built.solver.spent)
+    large = loop_verdicts(model(copies(3 * MANY), enough))
+    assert {v.kind for v in large} == {LoopKind.PARALLEL}
 
 
 @pytest.mark.slow

@@ -77,8 +77,18 @@ class Limits:
     operations: int = 50_000
     altogether: float = 16_000_000
 
+    def of(self, statements: int) -> Limits:
+        """The limits of a problem of this size: large ones have proportionally more.
+
+        >>> Limits().of(100) == Limits(), Limits().of(512).altogether
+        (True, 32000000.0)
+        """
+        return replace(self, altogether=self.altogether * max(1, statements / MANY))
+
 
 UNLIMITED = Limits(0, inf)
+MANY = 256
+"""Statements of a problem for which ``altogether`` is meant."""
 
 
 class _OverLimit(Exception):

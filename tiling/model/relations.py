@@ -422,11 +422,12 @@ class Model:
 
 def model(scop: Scop, limits: Limits | None = None) -> Model:
     """Build the relations of ``scop``; ``limits`` hold for every later isl query."""
-    solver = Solver(limits or Limits())
+    found = tuple(places(scop.body))
+    solver = Solver((limits or Limits()).of(len(found)))
     arrays = {array.name: array for array in scop.arrays}
     builder = _Builder(scop, arrays, solver)
     everything = tuple(
-        builder.instances(order, place) for order, place in enumerate(places(scop.body))
+        builder.instances(order, place) for order, place in enumerate(found)
     )
     return Model(scop, solver, everything)
 

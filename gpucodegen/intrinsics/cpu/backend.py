@@ -40,6 +40,8 @@ from gpucodegen.intrinsics.framework.lowering import (
     signature,
 )
 from gpucodegen.intrinsics.tile_memory import memory_scalar
+from gpucodegen.intrinsics.vector_math.lanes import Lanes
+from gpucodegen.intrinsics.vector_math.without_library import hypot
 
 LN2 = math.log(2.0)
 
@@ -106,6 +108,7 @@ DERIVED: dict[str, Callable[..., Any]] = {
     "log2": _log2,
     "cbrt": _cbrt,
     "rsqrt": _rsqrt,
+    "hypot": lambda low, _, *sides: hypot(*(Lanes(low, x) for x in sides)).value,
 }
 
 

@@ -161,6 +161,12 @@ def _within(op: Operation) -> Iterator[Operation]:
     return (inner for inner in op.walk() if inner is not op)
 
 
+def _are_parallel(
+    ends: tuple[Operation, Operation], _: Operation, analysis: NestAnalysis
+) -> bool:
+    return all(map(analysis.is_parallel, ends))
+
+
 def _is_short(op: Operation) -> bool:
     axis = axis_of(op)
     return axis is not None and axis.extent < SHORTEST
@@ -310,9 +316,14 @@ class Block:
     def inside(self, op: Operation, before: Sequence[Operation]) -> Operation:
         """An operation with the nests of its regions in their best orders.
 
-        A nest is analysed for any values of the loops around it, whose iterations keep
-        their order: only dependences within one of them constrain it.
+        Parallel ones are fused, where that pays.  A nest is analysed for any values of
+        the loops around it, whose iterations keep their order: only dependences within
+        one of them constrain it.
         """
+        if not any(map(_is_loop, _within(op))):
+            return op
+        given = self.surroundings, self.threads, self.left_alone
+        fuser = LocalityFuser(*given, accepts=_are_parallel, context=before)
 
         def improved(operations: Sequence[Operation]) -> list[Operation]:
             made: list[Operation] = []
@@ -322,11 +333,9 @@ class Block:
                     made += self._nest(inner, context)
                 else:
                     made.append(self.inside(inner, context))
-            return made
+            return fuser.all_fused(made)
 
-        nests = (o for o in _within(op) if _is_loop(o))
-        has_nests = any(any(map(_is_loop, _within(o))) for o in nests)
-        return with_blocks(op, improved) if has_nests else op
+        return with_blocks(op, improved)
 
     def _reordered(
         self, op: Operation, before: Sequence[Operation]
