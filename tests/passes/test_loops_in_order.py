@@ -12,6 +12,7 @@ from lowering import apply
 
 import gpucodegen as gcg
 from gpucodegen import errors
+from gpucodegen.dialects.builtin import Module
 
 PIPELINES = [
     "peel",
@@ -138,3 +139,61 @@ def test_unusable_options_are_explained(passes: str, message: str):
     with pytest.raises(errors.CompileError) as caught:
         apply(passes, TRIANGLE)
     assert message in str(caught.value)
+
+
+PERIODIC = """func.func @f(%A: memref<40xf64>, %B: memref<40xf64>) -> f64 {{
+  %c = arith.constant 0.0 : f64
+  %s = affine.for %i = {low} to {high} iter_args(%a = %c) -> (f64) {{
+    %x = affine.load %A[({sign} %i + {shift}) mod {period}] : memref<40xf64>
+    %y = affine.load %A[({sign} %i + {shift}) floordiv {period} + 20] : memref<40xf64>
+    %z = arith.mulf %x, %y : f64
+    affine.store %z, %B[%i] : memref<40xf64>
+    %t = arith.subf %z, %a : f64
+    affine.yield %t : f64
+  }}
+  return %s : f64
+}}"""
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_periodic_indices_are_linear_between_wraps(seed: int):
+    random = np.random.default_rng(seed)
+    low, period = int(random.integers(0, 9)), int(random.integers(9, 40))
+    high, shift = int(random.integers(low + 32, 41)), int(random.integers(-50, 50))
+    sign = ("", "-1 *")[seed % 2]
+    text = PERIODIC.format(
+        low=low, high=high, shift=shift, period=period, sign=sign
+    ).replace("+ -", "- ")
+    split = apply("split-at-wraps", text)
+    factor = -1 if sign else 1
+    quotients = [(factor * i + shift) // period for i in range(low, high)]
+    pieces = len(set(quotients))
+    assert str(split).count("affine.for") == pieces
+    assert " mod " not in str(split)
+    assert "floordiv" not in str(split)
+    data = random.random((2, 40))
+    results = [interp_of(module, data) for module in (gcg.parse(text), split)]
+    np.testing.assert_array_equal(*results)
+
+
+def interp_of(module: Module, data: np.ndarray) -> np.ndarray:
+    a, b = data.copy()
+    total = gcg.compile(module, target="interp").f(a, b)
+    return np.array([*b, total])
+
+
+def test_many_wraps_keep_their_loop():
+    text = PERIODIC.format(low=0, high=40, shift=0, period=4, sign="")
+    assert str(apply("split-at-wraps", text)) == str(gcg.parse(text))
+
+
+def test_periodic_stencils_become_vectors():
+    @gcg.jit(target="cpu")
+    def smooth(u: np.ndarray, v: np.ndarray) -> None:
+        v[:] = np.roll(u, 1, 1) + np.roll(u, -1, 1) + np.roll(u, 1, 0)
+
+    u, v = np.random.default_rng(0).random((2, 24, 40))
+    smooth(u, v)
+    want = np.roll(u, 1, 1) + np.roll(u, -1, 1) + np.roll(u, 1, 0)
+    np.testing.assert_array_equal(v, want)
+    assert "vload" in smooth.source(u, v)

@@ -12,6 +12,7 @@ from gpucodegen.passes.loops.array_privatization import Privatize
 from gpucodegen.passes.loops.coalesce import Coalesce
 from gpucodegen.passes.loops.histogram_privatization import PrivatizeReductions
 from gpucodegen.passes.loops.improve_locality import ImproveLocality
+from gpucodegen.passes.loops.iteration_ranges import SplitAtWraps
 from gpucodegen.passes.loops.join_tiles import JoinTiles
 from gpucodegen.passes.loops.parallel_totals import ParallelizeReductions
 from gpucodegen.passes.loops.rectangular_tiling import Tile
@@ -44,6 +45,7 @@ def mapped(options: Options) -> list[ModulePass]:
         Coalesce(),
         OutlineCpu(),
         PropagateAliases(),
+        SplitAtWraps(),
         _vectors(options, host, threads),
     ]
 

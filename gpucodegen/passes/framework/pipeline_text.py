@@ -104,6 +104,7 @@ PASSES: dict[str, str] = {
     "skew": "loops.restructure:Skew",
     "slices-to-views": "prepare.memref_views:SlicesToViews",
     "specialize-ranks": "prepare.specialize:SpecializeRanks",
+    "split-at-wraps": "loops.iteration_ranges:SplitAtWraps",
     "split-index-set": "loops.iteration_ranges:SplitIndexSet",
     "split-reduction": "loops.split_reduction:SplitReduction",
     "stablehlo-to-linalg": "prepare.stablehlo.convert:StablehloToLinalg",

@@ -1,6 +1,6 @@
 """Loop peeling, index-set splitting and loop normalisation.
 
-All three keep the order of iterations, so they are always legal.
+All keep the order of iterations, so they are always legal.
 
 * Peeling: the first or last iterations of a loop become a loop of their own.
 * Index-set splitting: { i in D } = { i in D : i < at } and then { i in D : i >= at }.
@@ -14,15 +14,19 @@ All three keep the order of iterations, so they are always legal.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import pairwise
 from typing import ClassVar
 
 from gpucodegen import errors
 from gpucodegen.dialects import affine
 from gpucodegen.dialects.builtin import Module
-from gpucodegen.ir.operation import Operation, single_block
+from gpucodegen.ir.affine import AffineExpr, Binary, Const, Dim, binary, linear_form
+from gpucodegen.ir.attributes import AffineMapAttr
+from gpucodegen.ir.operation import Operation, Value, single_block
 from gpucodegen.passes.framework.base import ModulePass
-from gpucodegen.passes.framework.indexing import Index, as_map
+from gpucodegen.passes.framework.indexing import Index, as_map, compact, from_map
 from gpucodegen.passes.nests.loop_names import Site, value_named
 from gpucodegen.passes.nests.loop_ranges import LoopRange, range_of, with_range
 from gpucodegen.passes.nests.loop_rewriting import (
@@ -30,6 +34,7 @@ from gpucodegen.passes.nests.loop_rewriting import (
     chosen_loops,
     in_pieces,
     in_sequence,
+    is_innermost,
     is_outermost,
     rewrite_loops,
     with_single_bounds,
@@ -209,3 +214,160 @@ def _normalized(op: Operation, given: LoopRange) -> Replacement:
     value = affine.apply(map_, operands, location=op.location).with_(results=(old,))
     body = single_block((value, *op.body.operations), (trip, *carried))
     return in_sequence(op, [with_range(op.with_(regions=(body,)), counted)])
+
+
+@dataclass(frozen=True, slots=True)
+class SplitAtWraps(ModulePass):
+    """Split innermost loops where the index of a periodic access begins anew.
+
+    Within a piece, ``(i + c) mod m`` and ``(i + c) floordiv m`` are linear, so that it
+    becomes vectors.  A loop has at most `MOST_WRAPS` such places, and `PER_WRAP`
+    iterations for each.
+
+    >>> import gpucodegen as gcg
+    >>> print(SplitAtWraps().apply(gcg.parse('''
+    ... func.func @f(%A: memref<64xf32>, %B: memref<64xf32>) {
+    ...   affine.for %i = 0 to 64 {
+    ...     %x = affine.load %A[(%i + 1) mod 64] : memref<64xf32>
+    ...     affine.store %x, %B[%i] : memref<64xf32>
+    ...   }
+    ...   return
+    ... }''')))
+    module {
+      func.func @f(%A: memref<64xf32>, %B: memref<64xf32>) {
+        affine.for %i = 0 to 63 {
+          %x = affine.load %A[%i + 1] : memref<64xf32>
+          affine.store %x, %B[%i] : memref<64xf32>
+        }
+        affine.for %i = 63 to 64 {
+          %x = affine.load %A[%i - 63] : memref<64xf32>
+          affine.store %x, %B[%i] : memref<64xf32>
+        }
+        return
+      }
+    }
+    """
+
+    name: ClassVar[str] = "split-at-wraps"
+    looks_for: ClassVar[frozenset[str]] = frozenset({"affine.for"})
+
+    def apply(self, module: Module) -> Module:
+        chosen = chosen_loops(module, "", "", _is_periodic)
+        return rewrite_loops(module, chosen, _split)
+
+
+MOST_WRAPS, PER_WRAP = 4, 8
+
+
+def _is_periodic(site: Site) -> bool:
+    return is_innermost(site) and bool(_wraps(site.loop))
+
+
+def _wraps(op: Operation) -> list[int]:
+    """Where an index of a loop begins anew, if it pays to split there."""
+    given = range_of(op)
+    ends = [bound.constant for bound in (*given.lowers, *given.uppers)]
+    match ends:
+        case [int(low), int(high)] if given.step == 1 and low < high:
+            span = range(low, high)
+        case _:
+            return []
+    variable = op.body.arguments[0]
+    found = {
+        at
+        for inner in op.body.operations
+        for index in _indices(inner)[1]
+        if variable in index.values
+        for at in _changes(index.expr, Dim(index.values.index(variable)), span)
+    }
+    pays = len(found) <= min(MOST_WRAPS, len(span) // PER_WRAP)
+    return sorted(found) if pays else []
+
+
+def _indices(op: Operation) -> tuple[tuple[Value, ...], list[Index]]:
+    """The operands of an access before its indices, and the indices."""
+    match op.attributes.get("map"):
+        case AffineMapAttr(map_):
+            count = len(op.operands) - map_.num_inputs
+            return op.operands[:count], from_map(map_, op.operands[count:])
+        case _:
+            return op.operands, []
+
+
+def _quotient(expr: AffineExpr, variable: Dim) -> tuple[int, int, int] | None:
+    """k, c and m of ``(k * i + c) mod m`` or ``floordiv m``, with k 1 or -1."""
+    match expr:
+        case Binary("mod" | "floordiv", lhs, Const(divisor)):
+            terms, constant = linear_form(lhs)
+            factor = terms.get(variable, 0)
+            if len(terms) == abs(factor) == 1:
+                return factor, constant, divisor
+        case _:
+            pass
+    return None
+
+
+def _changes(expr: AffineExpr, variable: Dim, span: range) -> Iterator[int]:
+    """The first values of a variable at which a quotient of it alone changes."""
+    found = _quotient(expr, variable)
+    if found is not None:
+        factor, constant, divisor = found
+        remainder = -constant if factor == 1 else constant + 1
+        second = span.start + 1
+        first = second + (remainder - second) % divisor
+        yield from range(first, span.stop, divisor)[: MOST_WRAPS + 1]
+    elif isinstance(expr, Binary):
+        yield from _changes(expr.lhs, variable, span)
+        yield from _changes(expr.rhs, variable, span)
+
+
+def _split(_: Site, op: Operation) -> Replacement:
+    given, cuts = range_of(op), _wraps(op)
+    low, high = given.lower.constant, given.upper.constant
+    assert low is not None
+    assert high is not None
+    ends = [low, *cuts, high]
+    parts = [
+        ("", LoopRange((Index.of(first),), (Index.of(last),)))
+        for first, last in pairwise(ends)
+    ]
+    made = in_pieces(op, parts)
+    loops = map(_unwrapped, made.operations, ends)
+    return replace(made, operations=tuple(loops))
+
+
+def _unwrapped(loop: Operation, first: int) -> Operation:
+    """A piece that begins at ``first``, in which no quotient changes."""
+    variable = loop.body.arguments[0]
+
+    def rewritten(op: Operation) -> Operation:
+        others, indices = _indices(op)
+        if not any(variable in index.values for index in indices):
+            return op
+        made = [
+            replace(i, expr=_linear(i.expr, Dim(i.values.index(variable)), first))
+            if variable in i.values
+            else i
+            for i in indices
+        ]
+        map_, operands = as_map(list(map(compact, made)))
+        return op.with_(
+            operands=(*others, *operands),
+            attributes={**op.attributes, "map": AffineMapAttr(map_)},
+        )
+
+    return loop.with_body(tuple(map(rewritten, loop.body.operations)))
+
+
+def _linear(expr: AffineExpr, variable: Dim, value: int) -> AffineExpr:
+    """The expression with the quotients that it has for a value of the variable."""
+    found = _quotient(expr, variable)
+    if found is not None:
+        assert isinstance(expr, Binary)
+        factor, constant, divisor = found
+        quotient = (factor * value + constant) // divisor
+        return expr.lhs - quotient * divisor if expr.op == "mod" else Const(quotient)
+    if isinstance(expr, Binary):
+        sides = (_linear(side, variable, value) for side in (expr.lhs, expr.rhs))
+        return binary(expr.op, *sides)
+    return expr
