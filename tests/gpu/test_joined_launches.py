@@ -61,7 +61,8 @@ def test_outputs_without_taps(target: str, stride: int, dilation: int):
 
 
 TEXT = """
-func.func @f(%a: memref<32x64xf32>, %b: memref<64x96xf32>, %c: memref<64x96xf32>,
+func.func @f(%a: memref<32x64xf32>, %b: memref<64x96xf32>,
+             %d: memref<32x{terms}xf32>, %c: memref<{terms}x96xf32>,
              %out: memref<32x{extent}xf32>) {{
   %zero = arith.constant 0.0 : f32
   %s = memref.alloc() : memref<32x96xf32>
@@ -74,7 +75,7 @@ func.func @f(%a: memref<32x64xf32>, %b: memref<64x96xf32>, %c: memref<64x96xf32>
   }} }}
   %t = memref.alloc() : memref<32x96xf32>
   linalg.fill ins(%zero : f32) outs(%t : memref<32x96xf32>)
-  linalg.matmul ins(%a, %c : memref<32x64xf32>, memref<64x96xf32>)
+  linalg.matmul ins(%d, %c : memref<32x{terms}xf32>, memref<{terms}x96xf32>)
     outs(%t : memref<32x96xf32>)
   affine.for %i = 0 to 32 {{ affine.for %j = 0 to 96 {{
     %v = affine.load %t[%i, %j] : memref<32x96xf32>
@@ -86,19 +87,22 @@ func.func @f(%a: memref<32x64xf32>, %b: memref<64x96xf32>, %c: memref<64x96xf32>
 
 
 @pytest.mark.slow
-@pytest.mark.cases("first, launches", [(1, 1), (2, 2)])
-def test_only_independent_products_share_a_launch(first: int, launches: int):
+@pytest.mark.cases("first, terms, launches", [(1, 64, 1), (2, 64, 2), (1, 36, 1)])
+def test_only_independent_products_share_a_launch(
+    first: int, terms: int, launches: int
+):
+    """K tiles of another depth share it, too."""
     rng = np.random.default_rng(first)
-    a, b, c = (
-        rng.standard_normal(s).astype("f4") for s in ((32, 64), *((64, 96),) * 2)
-    )
+    shapes = (32, 64), (64, 96), (32, terms), (terms, 96)
+    a, b, d, c = (rng.standard_normal(s).astype("f4") for s in shapes)
     extent = 192 + first
     out = np.zeros((32, extent), "f4")
-    program = gcg.compile(TEXT.format(first=first, extent=extent), target="sim")
-    program.f(a, b, c, out)
+    text = TEXT.format(first=first, extent=extent, terms=terms)
+    program = gcg.compile(text, target="sim")
+    program.f(a, b, d, c, out)
     right = np.zeros((32, extent))
     right[:, 0:192:2] = a.astype("f8") @ b
-    right[:, first : 192 + first : 2] = a.astype("f8") @ c
+    right[:, first : 192 + first : 2] = d.astype("f8") @ c
     assert np.allclose(out, right, atol=1e-3)
     assert program.source("f").count("launch(") == launches
 
