@@ -9,6 +9,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import kernels as gk
+from gpucodegen.report.gpu.report import report
 
 
 def transposed(
@@ -105,6 +106,56 @@ def test_only_independent_products_share_a_launch(
     right[:, first : 192 + first : 2] = d.astype("f8") @ c
     assert np.allclose(out, right, atol=1e-3)
     assert program.source("f").count("launch(") == launches
+
+
+STRIDED = """
+func.func @f(%a: memref<{rows}x40xf32>, %b: memref<40x{columns}xf32>,
+             %out: memref<{rows}x{extent}xf32>) {{
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<{rows}x{columns}xf32>
+  linalg.fill ins(%zero : f32) outs(%s : memref<{rows}x{columns}xf32>)
+  linalg.matmul ins(%a, %b : memref<{rows}x40xf32>, memref<40x{columns}xf32>)
+    outs(%s : memref<{rows}x{columns}xf32>)
+  affine.for %i = 0 to {rows} {{ affine.for %j = 0 to {columns} {{
+    %v = affine.load %s[%i, %j] : memref<{rows}x{columns}xf32>
+    affine.store %v, %out[%i, %j * {step}] : memref<{rows}x{extent}xf32>
+  }} }}
+  return
+}}
+"""
+
+
+def strided(rows: int, columns: int, step: int) -> str:
+    extents = {"rows": rows, "columns": columns, "extent": columns * step}
+    return STRIDED.format(**extents, step=step)
+
+
+@pytest.mark.cases("rows, columns, step", [(33, 200, 2), (8, 531, 3), (33, 40, 8)])
+def test_results_in_steps(rows: int, columns: int, step: int):
+    """Lanes exchange sums while several results lie in one sector."""
+    rng = np.random.default_rng(rows)
+    a, b = (rng.standard_normal(s).astype("f4") for s in ((rows, 40), (40, columns)))
+    out = np.zeros((rows, columns * step), "f4")
+    program = gcg.compile(strided(rows, columns, step), target="sim")
+    program.f(a, b, out)
+    assert np.allclose(out[:, ::step], a.astype("f8") @ b, atol=1e-4)
+    out[:, ::step] = 0
+    assert not out.any()
+    assert ("sums = " in program.source("f")) == (step < 8)
+
+
+@pytest.mark.slow
+@pytest.mark.cases("step", [2, 3])
+def test_neighbouring_lanes_store_neighbouring_results(step: int):
+    """Of a quad that each lane stored, 32 lanes would touch 32 sectors."""
+    (function,) = report(strided(64, 256, step)).functions
+    (kernel,) = function.kernels
+    (stores,) = (
+        each
+        for each in kernel.accesses
+        if each.array == "out" and each.direction == "store"
+    )
+    assert stores.executed <= 4 * step
 
 
 @pytest.mark.slow
