@@ -9,6 +9,7 @@ import pytest
 
 import gpucodegen as gcg
 from gpucodegen import kernels as gk
+from gpucodegen.report.gpu.report import report
 
 
 def transposed(
@@ -61,7 +62,8 @@ def test_outputs_without_taps(target: str, stride: int, dilation: int):
 
 
 TEXT = """
-func.func @f(%a: memref<32x64xf32>, %b: memref<64x96xf32>, %c: memref<64x96xf32>,
+func.func @f(%a: memref<32x64xf32>, %b: memref<64x96xf32>,
+             %d: memref<32x{terms}xf32>, %c: memref<{terms}x96xf32>,
              %out: memref<32x{extent}xf32>) {{
   %zero = arith.constant 0.0 : f32
   %s = memref.alloc() : memref<32x96xf32>
@@ -74,7 +76,7 @@ func.func @f(%a: memref<32x64xf32>, %b: memref<64x96xf32>, %c: memref<64x96xf32>
   }} }}
   %t = memref.alloc() : memref<32x96xf32>
   linalg.fill ins(%zero : f32) outs(%t : memref<32x96xf32>)
-  linalg.matmul ins(%a, %c : memref<32x64xf32>, memref<64x96xf32>)
+  linalg.matmul ins(%d, %c : memref<32x{terms}xf32>, memref<{terms}x96xf32>)
     outs(%t : memref<32x96xf32>)
   affine.for %i = 0 to 32 {{ affine.for %j = 0 to 96 {{
     %v = affine.load %t[%i, %j] : memref<32x96xf32>
@@ -86,21 +88,74 @@ func.func @f(%a: memref<32x64xf32>, %b: memref<64x96xf32>, %c: memref<64x96xf32>
 
 
 @pytest.mark.slow
-@pytest.mark.cases("first, launches", [(1, 1), (2, 2)])
-def test_only_independent_products_share_a_launch(first: int, launches: int):
+@pytest.mark.cases("first, terms, launches", [(1, 64, 1), (2, 64, 2), (1, 36, 1)])
+def test_only_independent_products_share_a_launch(
+    first: int, terms: int, launches: int
+):
+    """K tiles of another depth share it, too."""
     rng = np.random.default_rng(first)
-    a, b, c = (
-        rng.standard_normal(s).astype("f4") for s in ((32, 64), *((64, 96),) * 2)
-    )
+    shapes = (32, 64), (64, 96), (32, terms), (terms, 96)
+    a, b, d, c = (rng.standard_normal(s).astype("f4") for s in shapes)
     extent = 192 + first
     out = np.zeros((32, extent), "f4")
-    program = gcg.compile(TEXT.format(first=first, extent=extent), target="sim")
-    program.f(a, b, c, out)
+    text = TEXT.format(first=first, extent=extent, terms=terms)
+    program = gcg.compile(text, target="sim")
+    program.f(a, b, d, c, out)
     right = np.zeros((32, extent))
     right[:, 0:192:2] = a.astype("f8") @ b
-    right[:, first : 192 + first : 2] = a.astype("f8") @ c
+    right[:, first : 192 + first : 2] = d.astype("f8") @ c
     assert np.allclose(out, right, atol=1e-3)
     assert program.source("f").count("launch(") == launches
+
+
+STRIDED = """
+func.func @f(%a: memref<{rows}x40xf32>, %b: memref<40x{columns}xf32>,
+             %out: memref<{rows}x{extent}xf32>) {{
+  %zero = arith.constant 0.0 : f32
+  %s = memref.alloc() : memref<{rows}x{columns}xf32>
+  linalg.fill ins(%zero : f32) outs(%s : memref<{rows}x{columns}xf32>)
+  linalg.matmul ins(%a, %b : memref<{rows}x40xf32>, memref<40x{columns}xf32>)
+    outs(%s : memref<{rows}x{columns}xf32>)
+  affine.for %i = 0 to {rows} {{ affine.for %j = 0 to {columns} {{
+    %v = affine.load %s[%i, %j] : memref<{rows}x{columns}xf32>
+    affine.store %v, %out[%i, %j * {step}] : memref<{rows}x{extent}xf32>
+  }} }}
+  return
+}}
+"""
+
+
+def strided(rows: int, columns: int, step: int) -> str:
+    extents = {"rows": rows, "columns": columns, "extent": columns * step}
+    return STRIDED.format(**extents, step=step)
+
+
+@pytest.mark.cases("rows, columns, step", [(33, 200, 2), (8, 531, 3), (33, 40, 8)])
+def test_results_in_steps(rows: int, columns: int, step: int):
+    """Lanes exchange sums while several results lie in one sector."""
+    rng = np.random.default_rng(rows)
+    a, b = (rng.standard_normal(s).astype("f4") for s in ((rows, 40), (40, columns)))
+    out = np.zeros((rows, columns * step), "f4")
+    program = gcg.compile(strided(rows, columns, step), target="sim")
+    program.f(a, b, out)
+    assert np.allclose(out[:, ::step], a.astype("f8") @ b, atol=1e-4)
+    out[:, ::step] = 0
+    assert not out.any()
+    assert ("sums = " in program.source("f")) == (step < 8)
+
+
+@pytest.mark.slow
+@pytest.mark.cases("step", [2, 3])
+def test_neighbouring_lanes_store_neighbouring_results(step: int):
+    """Of a quad that each lane stored, 32 lanes would touch 32 sectors."""
+    (function,) = report(strided(64, 256, step)).functions
+    (kernel,) = function.kernels
+    (stores,) = (
+        each
+        for each in kernel.accesses
+        if each.array == "out" and each.direction == "store"
+    )
+    assert stores.executed <= 4 * step
 
 
 @pytest.mark.slow

@@ -155,15 +155,21 @@ def _between(
 def joined_launch(contraction: Contraction, mapper: Mapper) -> list[Operation] | None:
     """The last launch of contractions with this one, in tiles of the same plan.
 
-    None where it needs another plan, or was not launched last.
+    Each contraction copies its K tiles as its terms and operands need.  None where it
+    needs another plan, or was not launched last.
     """
     last, wanted = mapper.joinable, _wanted(contraction, mapper)
     if last is None or contraction.element == I32:
         return None
     lowering = _Lowering.of(wanted, last.plan, mapper)
-    if lowering is None or lowering.planned() != last.plan:
+    if lowering is None:
         return None
-    body, targets = lowering.body(last.plan), contraction.targets
+    plan, before = lowering.planned(), last.plan
+    assert isinstance(plan, SharedTiles | WarpTiles), "it is fitted to the last plan"
+    copies = {"depth": before.depth, "direct": before.direct, "stages": before.stages}
+    if replace(plan, **copies) != before:
+        return None
+    body, targets = lowering.body(plan), contraction.targets
     whole = in_one_launch((*last.bodies, body))
     parts = Joinable((*last.bodies, body), last.plan, (*last.targets, *targets))
     is_apart = all(are_apart(*pair) for pair in product(last.targets, targets))

@@ -14,24 +14,28 @@ are apart from those of the others by a test of divisors (`are_apart`).
 
 Neighbouring blocks are of different kernels: where these store parts of the same lines,
 such as the phases of a transposed convolution, the lines are joined in the L2 cache.
-All kernels have one shape of blocks and the same arrays in shared memory, which stand
-in front of the branches.
+All kernels have one shape of blocks, and arrays of one rank and element in shared
+memory, which stand in front of the branches.  An array has the largest extent of all
+kernels in each dimension: indices that are below a smaller extent are below it, too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import gcd
+from dataclasses import replace
+from math import gcd, prod
 
 from gpucodegen.dialects.gpu import dimension_of
+from gpucodegen.dialects.memref import static_extents
 from gpucodegen.ir.affine import linear_form
 from gpucodegen.ir.operation import Operation, Value, clone
+from gpucodegen.ir.types import MemRefType, element_bytes
 from gpucodegen.passes.contraction.operands import Operand
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import Index
 from gpucodegen.passes.outlining.gpu_launch import KernelBody, thread_index
 from gpucodegen.records import dataclass
-from gpucodegen.tiling.machine.gpu.devices import GRID
+from gpucodegen.tiling.machine.gpu.devices import GRID, STATIC_SHARED
 from gpucodegen.tiling.machine.gpu.product_tiles import SharedTiles, WarpTiles
 
 MOST = 16
@@ -83,7 +87,13 @@ def in_one_launch(bodies: Sequence[KernelBody]) -> KernelBody | None:
     b = Builder(first.operations[0].location)
     kernel = Index.of(thread_index(b, "block_id", "x", "kernel"))
     number = thread_index(b, "block_id", "y", "bx")
-    shared = [clone(op) for op in _arrays(first)]
+    found = [_largest(arrays) for arrays in zip(*map(_arrays, bodies), strict=True)]
+    if sum(map(_bytes, found)) > max(STATIC_SHARED, *map(_shared, bodies)):
+        return None
+    shared = [
+        replace(op, results=(op.result.renewed(ty),))
+        for op, ty in zip(_arrays(first), found, strict=True)
+    ]
     b.operations += shared
     for n, (body, count) in enumerate(zip(bodies, known, strict=True)):
         exists = [Index.of(count - 1) - number] if count < max(known) else []
@@ -99,13 +109,36 @@ def in_one_launch(bodies: Sequence[KernelBody]) -> KernelBody | None:
 
 
 def _is_alike(one: KernelBody, other: KernelBody) -> bool:
-    """Whether blocks have one shape, grids one extent along z, and shared memory."""
-    types = [[op.result.type for op in _arrays(body)] for body in (one, other)]
+    """Whether blocks, grids along z, and arrays but for their extents are the same."""
+    kinds = [
+        [(len(ty.shape), replace(ty, shape=())) for ty in map(_type, _arrays(body))]
+        for body in (one, other)
+    ]
     return (
         one.block == other.block
         and one.grid[2] == other.grid[2]
-        and types[0] == types[1]
+        and kinds[0] == kinds[1]
     )
+
+
+def _type(op: Operation) -> MemRefType:
+    ty = op.result.type
+    assert isinstance(ty, MemRefType)
+    return ty
+
+
+def _largest(arrays: Sequence[Operation]) -> MemRefType:
+    """The type of an array that has room for each of some arrays of one rank."""
+    extents = zip(*(static_extents(op.result) for op in arrays), strict=True)
+    return replace(_type(arrays[0]), shape=tuple(map(max, extents)))
+
+
+def _shared(body: KernelBody) -> int:
+    return sum(_bytes(_type(op)) for op in _arrays(body))
+
+
+def _bytes(ty: MemRefType) -> int:
+    return prod(n or 0 for n in ty.shape) * (element_bytes(ty.element) or 1)
 
 
 def _arrays(body: KernelBody) -> list[Operation]:

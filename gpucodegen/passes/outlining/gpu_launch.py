@@ -119,6 +119,8 @@ def walk(
 
 
 SHARED = OpaqueAttr("#gpu.address_space<workgroup>")
+WARP_SCOPE = {"scope": OpaqueAttr("#gpu.barrier_scope<subgroup>")}
+"""The attributes of a ``gpu.barrier`` of a warp."""
 
 
 @dataclass(frozen=True, slots=True)

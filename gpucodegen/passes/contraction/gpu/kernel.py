@@ -67,6 +67,7 @@ from gpucodegen.passes.contraction.gpu.tensor_cores import (
 )
 from gpucodegen.passes.contraction.gpu.thread_tile import (
     Cells,
+    ExchangedTile,
     QuadTile,
     ResultTile,
     starts_last,
@@ -378,7 +379,7 @@ class _Lowering:
         quads = QuadTile.of(b, LaneMap.of(plan), c.element, thread, held, c.words)
         width = quads.lanes.columns.quad
         cells = Cells(flat, groups, plan, where, width, adds_last=starts_last(c))
-        return quads, ResultTile(cells, quads)
+        return quads, ExchangedTile.of(b, ResultTile(cells, quads), thread)
 
     def _sides(self, b: Builder, where: Place) -> tuple[Staging, Staging]:
         (c, _), groups, plan = self._factors, self.groups, self.plan

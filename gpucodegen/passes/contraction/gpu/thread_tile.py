@@ -3,18 +3,28 @@
 `QuadTile` multiplies quads (up to four consecutive rows or columns) from shared memory;
 the sums are one ``quad x quad`` vector for each quad of the thread's rows and columns.
 `ResultTile` reads the initial sums before the reduction and writes them after it, in
-pieces: the columns of a quad that are contiguous in one row.
+pieces: the columns of a quad that are contiguous in one row.  `ExchangedTile` writes
+results whose neighbouring columns lie several elements apart.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import pairwise
+from dataclasses import replace
+from itertools import pairwise, product
 
 from gpucodegen.dialects.gcg import Parts
 from gpucodegen.ir.attributes import DenseArrayAttr
 from gpucodegen.ir.operation import Value
-from gpucodegen.ir.types import I64, FloatType, Type, VectorType, element_type
+from gpucodegen.ir.types import (
+    I64,
+    FloatType,
+    MemRefType,
+    Type,
+    VectorType,
+    element_bytes,
+    element_type,
+)
 from gpucodegen.passes.contraction.epilogue_fusion import (
     finished,
     in_element,
@@ -32,8 +42,10 @@ from gpucodegen.passes.contraction.gpu.axes import (
 from gpucodegen.passes.contraction.gpu.staging import SharedLayout, Terms, Tiles
 from gpucodegen.passes.contraction.recognize import Contraction, Tile
 from gpucodegen.passes.framework.builder import Builder
-from gpucodegen.passes.framework.indexing import Index, replace_values
+from gpucodegen.passes.framework.indexing import ZERO, Index, replace_values
+from gpucodegen.passes.outlining.gpu_launch import SHARED, WARP_SCOPE
 from gpucodegen.records import dataclass
+from gpucodegen.tiling.machine.gpu.devices import SECTOR, WARP
 from gpucodegen.tiling.machine.gpu.product_tiles import Candidate, LaneMap, Side
 
 UNROLLED = 290
@@ -423,6 +435,114 @@ class ResultTile:
                     "vector.extract", (total,), [self.cells.piece_type], where
                 )
             self.cells.stored_rows(b, list(zip(quad, rows, strict=True)))
+
+
+@dataclass(frozen=True, slots=True)
+class ExchangedTile(ResultTile):
+    """A tile whose lanes exchange sums, so neighbours store neighbouring columns.
+
+    A quad of columns that lie s elements apart spans 4 s elements, so each lane of a
+    store touches a sector of its own.  For each row of the quads, the lanes of a group
+    write their quads to a line of ``slice``, synchronise, and read back single columns:
+    lane l and column l.  Each element of a line is written by one lane and read by
+    one, and a barrier lies between both, and between the read and the next write.
+    """
+
+    thread: Index
+    slice: Value
+
+    @staticmethod
+    def of(b: Builder, tile: ResultTile, thread: Index) -> ResultTile:
+        """The tile with a new slice; the tile itself where no exchange pays."""
+        lanes = tile.quads.lanes
+        line, group = _line(lanes), lanes.rows.lanes * lanes.columns.lanes
+        is_even = line % group == 0 or group % line == 0
+        if not is_even or not _has_gaps(tile.cells):
+            return tile
+        groups = tile.cells.plan.threads // group
+        shape = groups, lanes.rows.lanes, line + 2 * lanes.columns.quad
+        ty = MemRefType(shape, tile.cells.contraction.element, None, SHARED)
+        made = b.allocate("memref.alloca", ty, "sums")
+        return ExchangedTile(tile.cells, tile.quads, thread, made)
+
+    def store(self, b: Builder, sums: Sequence[Value]) -> None:
+        lanes, place = self.quads.lanes, self.cells.place
+        down, across = lanes.rows, lanes.columns
+        group, lane = _divided(self.thread, down.lanes * across.lanes)
+        above, left = _divided(group, lanes.across)
+        row, column = lanes.place(lane)
+        own = [Index.of(b.index(at, "at")) for at in (group, row, column * across.quad)]
+        reads = [self._read(lane, n) for n in range(across.quad)]
+        corner = place.column + left * across.span
+        firsts = range(0, across.span, _line(lanes))
+        columns = [
+            [self._column(b, corner + at + first) for *_, at in reads]
+            for first in firsts
+        ]
+        top = place.row + above * down.span + reads[0][0] * down.quad
+        top = Index.of(b.index(top, "i"))
+        ty = VectorType((across.quad,), self.cells.contraction.element)
+        rows = product(range(down.quads), range(across.quads), range(down.quad))
+        for number, (quad, side, n) in enumerate(rows):
+            where = {"static_position": DenseArrayAttr(I64, (n,))}
+            total = sums[quad * across.quads + side]
+            (line,) = b.add("vector.extract", (total,), [ty], where)
+            if number:
+                self._meet(b)
+            b.vector_store(line, self.slice, own)
+            self._meet(b)
+            for (first, more, at), (j, known) in zip(reads, columns[side], strict=True):
+                i = top + (more * down.quad + quad * down.lanes * down.quad + n)
+                piece = Piece(i, j, (self._single.known_rows(b, i) | known,))
+                there = [own[0], first + more, at]
+                kind = self._single.piece_type
+                one = b.affine_vector_load(self.slice, there, kind)
+                self._single.stored(b, piece, one)
+
+    @property
+    def _single(self) -> Cells:
+        return replace(self.cells, width=1)
+
+    def _meet(self, b: Builder) -> None:
+        lanes = self.quads.lanes
+        is_warp = lanes.rows.lanes * lanes.columns.lanes == WARP
+        b.add("gpu.barrier", attributes=WARP_SCOPE if is_warp else None)
+
+    def _read(self, lane: Index, number: int) -> tuple[Index, int, Index]:
+        """The line and the column of the ``number``-th element that a lane reads.
+
+        Lines are counted from the first one of the lane on.
+        """
+        lanes = self.quads.lanes
+        line, count = _line(lanes), lanes.rows.lanes * lanes.columns.lanes
+        if line >= count:
+            down, across = divmod(number, line // count)
+            return ZERO, down, lane + across * count
+        return lane // line, number * (count // line), lane % line
+
+    def _column(self, b: Builder, column: Index) -> tuple[Index, Positions]:
+        j = Index.of(b.index(column, "j"))
+        (known,) = self._single.known_columns(b, j)
+        return j, known
+
+
+def _line(lanes: LaneMap) -> int:
+    """Columns of the quads of a group's lanes that lie side by side."""
+    return lanes.columns.lanes * lanes.columns.quad
+
+
+def _has_gaps(cells: Cells) -> bool:
+    """Whether lanes of quads touch more sectors than lanes of columns would.
+
+    That is so while several columns of all targets lie in one sector.
+    """
+    inner = cells.groups.columns[-1]
+    for target in cells.contraction.targets:
+        step = target.coefficient(len(target.indices) - 1, inner)
+        size = element_bytes(element_type(target.memref.type))
+        if step <= 1 or size is None or step * size >= SECTOR:
+            return False
+    return cells.width > 1
 
 
 def starts_last(contraction: Contraction) -> bool:

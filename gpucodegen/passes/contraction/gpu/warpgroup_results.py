@@ -36,7 +36,7 @@ from gpucodegen.passes.contraction.gpu.tensor_boxes import ResultBoxes
 from gpucodegen.passes.contraction.gpu.thread_tile import Cells, Piece
 from gpucodegen.passes.framework.builder import Builder
 from gpucodegen.passes.framework.indexing import ZERO, Index, divided
-from gpucodegen.passes.outlining.gpu_launch import SHARED
+from gpucodegen.passes.outlining.gpu_launch import SHARED, WARP_SCOPE
 from gpucodegen.passes.prepare.flatten_elements import with_columns
 from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.devices import WARP, WARPGROUP, WIDEST
@@ -46,9 +46,6 @@ from gpucodegen.tiling.machine.gpu.product_tiles import (
 )
 from gpucodegen.tiling.machine.gpu.shared_copies import OCTET
 from gpucodegen.tiling.machine.gpu.warpgroups import SLICE_COLUMNS, boxed_columns
-
-MEET = {"scope": OpaqueAttr("#gpu.barrier_scope<subgroup>")}
-"""The scope of a warp barrier."""
 
 
 def room_of_slices(b: Builder, plan: WarpgroupTiles, element: Type) -> Value:
@@ -92,12 +89,12 @@ class WarpSlices:
         """Write a warpgroup's sums; ``started``: initial values of the first slice."""
         for number, (first, half) in enumerate(self._slices):
             self._put(b, total, first, half)
-            b.add("gpu.barrier", attributes=MEET)
+            b.add("gpu.barrier", attributes=WARP_SCOPE)
             is_last = number + 1 == len(self._slices)
             following = [] if is_last else self.started(b, number + 1)
             self._take(b, number, started)
             if not is_last or self.is_again:
-                b.add("gpu.barrier", attributes=MEET)
+                b.add("gpu.barrier", attributes=WARP_SCOPE)
             started = following
 
     def _take(self, b: Builder, number: int, started: Sequence[Value]) -> None:
@@ -253,14 +250,14 @@ class WarpBoxes:
         for first in firsts:
             if first or self.is_again:
                 await_reads(b, self.thread)
-                b.add("gpu.barrier", attributes=MEET)
+                b.add("gpu.barrier", attributes=WARP_SCOPE)
             for chunk in self._chunks(first):
                 after = self._started(b, next(following))
                 for fragment, start in zip(chunk, started, strict=True):
                     self._put(b, total, fragment, start)
                 started = after
             b.add("nvvm.fence.proxy", attributes=FENCE)
-            b.add("gpu.barrier", attributes=MEET)
+            b.add("gpu.barrier", attributes=WARP_SCOPE)
             b.guard([ZERO - self.lane], lambda i, n=first: self._copy(i, n))
 
     def _piece(self, b: Builder, fragment: Fragment) -> Piece:

@@ -44,6 +44,7 @@ from gpucodegen.passes.framework.indexing import (
     substituted,
 )
 from gpucodegen.passes.framework.nests import inner_operations
+from gpucodegen.passes.outlining.gpu_launch import WARP_SCOPE
 from gpucodegen.passes.outlining.vector_width import address_of, vector_width
 from gpucodegen.records import dataclass
 from gpucodegen.tiling.machine.gpu.thread_groups import DIMENSIONS, split
@@ -75,8 +76,7 @@ class LaneGroup:
         if self.arrived is not None:
             b.add("gcg.grid_barrier", (self.arrived,))
             return
-        scope = {"scope": OpaqueAttr("#gpu.barrier_scope<subgroup>")}
-        b.add("gpu.barrier", (), (), scope if self.is_warp else None)
+        b.add("gpu.barrier", (), (), WARP_SCOPE if self.is_warp else None)
 
     def combined(self, b: Builder, value: Value, kind: Combiner) -> Value:
         """The reduction of a value over all members, known to each of them."""
