@@ -156,3 +156,41 @@ def test_proven_ranges_keep_32_bits(name: str):
     compiled = program(NARROW[name][0], "sim")
     compiled.f(1, VALUES, np.zeros(len(VALUES), np.int32))
     assert "int64" not in compiled.source("f").partition("def f_k0")[2]
+
+
+CARRIED = """func.func @f(%a: memref<64xf32>, %o: memref<64xf32>) {
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %c16 = arith.constant 16 : index
+  gpu.launch blocks(%bx, %by, %bz) in (%gx = %c4, %gy = %c1, %gz = %c1)
+      threads(%tx, %ty, %tz) in (%sx = %c16, %sy = %c1, %sz = %c1) {
+    %c0 = arith.constant 0 : index
+    %below = arith.constant -2 : index
+    %first = arith.constant 32 : index
+    %i = affine.apply affine_map<(d0, d1) -> (d0 * 16 + d1)>(%bx, %tx)
+    %r:2 = scf.for %q = %c0 to %bx step %c1 iter_args(%w = %first, %k = %below)
+        -> (index, index) {
+      %more = arith.cmpi ugt, %w, %c4 : index
+      %half = arith.shrui %w, %c1 : index
+      %z = arith.select %more, %half, %w : index
+      %less = arith.cmpi slt, %k, %c1 : index
+      %up = arith.addi %k, %c1 : index
+      %k2 = arith.select %less, %up, %k : index
+      scf.yield %z, %k2 : index, index
+    }
+    %at = arith.addi %r#0, %r#1 : index
+    %v = memref.load %a[%at] : memref<64xf32>
+    memref.store %v, %o[%i] : memref<64xf32>
+    gpu.terminator
+  }
+  return
+}"""
+
+
+@pytest.mark.filterwarnings("ignore::gpucodegen.errors.PossiblyOutOfBounds")
+@pytest.mark.parametrize("target", ALL)
+def test_loops_carry_constants_as_indices_of_the_kernel(target: str):
+    """Comparisons of a carried constant take two operands of the same width."""
+    a, o = np.arange(64, dtype="f4"), np.zeros(64, "f4")
+    gcg.compile(CARRIED, target=target).f(a, o)
+    assert o.reshape(4, 16).T.tolist() == [[30, 15, 8, 5]] * 16

@@ -85,3 +85,44 @@ def test_cells_are_not_used_before_a_wait(
     with pytest.raises(gcg.CompileError) as caught:
         run(loop, "\n    ".join(body), target, 64)
     assert not isinstance(caught.value, errors.InternalError)
+
+
+TRIPLE = """func.func @f(%src: memref<64xf32>, %dst: memref<64xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %c3 = arith.constant 3 : index
+  %n = arith.constant 10 : index
+  %w = arith.constant 4 : index
+  %fast = memref.alloc() : memref<3x4xf32, 2>
+  %tag = memref.alloc() : memref<3xi32>
+  scf.for %i = %c0 to %n step %c1 {
+    %slot = arith.remui %i, %c3 : index
+    %from = arith.muli %i, %w : index
+    memref.dma_start %src[%from], %fast[%slot, %c0], %w, %tag[%slot]
+        : memref<64xf32>, memref<3x4xf32, 2>, memref<3xi32>
+    %full = arith.cmpi uge, %i, %c2 : index
+    scf.if %full {
+      %k = arith.subi %i, %c2 : index
+      %old = arith.remui %k, %c3 : index
+      memref.dma_wait %tag[%old], %w : memref<3xi32>
+      %to = arith.muli %k, %w : index
+      scf.for %j = %c0 to %w step %c1 {
+        %v = memref.load %fast[%old, %j] : memref<3x4xf32, 2>
+        %p = arith.addi %to, %j : index
+        memref.store %v, %dst[%p] : memref<64xf32>
+      }
+    }
+  }
+  memref.dma_wait %tag[%c2], %w : memref<3xi32>
+  memref.dma_wait %tag[%c0], %w : memref<3xi32>
+  return
+}"""
+
+
+@pytest.mark.parametrize("target", ALL)
+def test_a_slot_by_remainder_under_an_unsigned_condition(target: str) -> None:
+    """The slot (i - 2) rem 3 is affine where the condition i >= 2 holds."""
+    src, dst = np.arange(64, dtype="f4"), np.zeros(64, "f4")
+    gcg.compile(TRIPLE, target=target).f(src, dst)
+    assert np.array_equal(dst, np.where(np.arange(64) < 32, src, 0))

@@ -17,7 +17,7 @@ from gpucodegen.emit.context import Emitter, Handler
 from gpucodegen.emit.expressions import Precedence, Text, binary, call, extreme, number
 from gpucodegen.emit.index_widths import LONG_STEP
 from gpucodegen.emit.spelling import in_range, is_index
-from gpucodegen.ir.affine import AffineExpr
+from gpucodegen.ir.affine import AffineExpr, Const
 from gpucodegen.ir.operation import Block, Operation, Successor, Value
 
 
@@ -64,7 +64,18 @@ Bounds = tuple[Sequence[AffineExpr], Sequence[AffineExpr]]
 
 
 def texts(e: Emitter, values: Sequence[Value]) -> list[Text]:
-    return [e.text(value) for value in values]
+    """The expressions that variables carry.
+
+    Numba types a literal as ``int64``; a variable of 32-bit indices needs a cast of it.
+    """
+    index = e.spelling.index
+    found = [e.text(value) for value in values]
+    if index in ("", "int64"):
+        return found
+    return [
+        call(e.use(index), text) if isinstance(e.indices.get(value), Const) else text
+        for value, text in zip(values, found, strict=True)
+    ]
 
 
 def bound(e: Emitter, function: str, bounds: Sequence[AffineExpr]) -> Text:

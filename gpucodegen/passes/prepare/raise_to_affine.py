@@ -201,6 +201,8 @@ class _Raiser:
         first = max(self.range(index).low for index in lowers)
         last = min(self.range(index).high for index in uppers) - 1
         self.ranges[loop.iv] = Range(first, max(first, last))
+        if first >= 0:
+            self.conditions.natural.add(loop.iv)
 
     def range(self, index: Index) -> Range:
         """The range of an affine form."""

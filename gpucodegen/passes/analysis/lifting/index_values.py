@@ -368,7 +368,7 @@ def _divided(text: str) -> Evaluate:
             return None
         names = (*env.scope, *env.threads)
         known = [c for name in names for c in env.ranges.get(name, ())]
-        natural = always_holds(f"{left} >= 0", known)
+        natural = always_holds(f"{left} >= 0", [*known, *env.guards, *env.context])
         return text.format(left, right) if natural else None
 
     return evaluate
