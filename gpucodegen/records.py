@@ -80,13 +80,15 @@ class _Template:
     field: int
 
 
-_FIELD = vars(_Template)["__dataclass_fields__"]["field"]._field_type  # noqa: SLF001
+_FIELD = dataclasses.fields(_Template)[0]._field_type  # type: ignore[attr-defined] # noqa: SLF001
+"""By this `dataclasses.fields` knows a field; it has no public name."""
 _PARAMETERS: Mapping[bool, object] = {
     frozen: vars(dataclasses.dataclass(frozen=frozen)(_Template))[
         "__dataclass_params__"
     ]
     for frozen in (True, False)
 }
+"""Shared by all classes: subclasses read ``frozen`` alone."""
 
 
 def _plain_fields(cls: type) -> dict[str, Any] | None:

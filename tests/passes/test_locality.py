@@ -155,6 +155,26 @@ def test_parallel_nests_of_a_time_step_are_fused(column: str, loops: int):
     np.testing.assert_array_equal(c, count)
 
 
+def test_serial_nests_of_a_time_step_stay_apart():
+    text = """func.func @f(%a: memref<400xf64>, %b: memref<400xf64>) {
+  affine.for %step = 0 to 5 {
+    affine.for %i = 1 to 400 {
+      %x = affine.load %a[%i - 1] : memref<400xf64>
+      %y = arith.mulf %x, %x : f64
+      affine.store %y, %a[%i] : memref<400xf64>
+    }
+    affine.for %i = 1 to 400 {
+      %x = affine.load %a[%i] : memref<400xf64>
+      %p = affine.load %b[%i - 1] : memref<400xf64>
+      %y = arith.addf %x, %p : f64
+      affine.store %y, %b[%i] : memref<400xf64>
+    }
+  }
+  return
+}"""
+    assert len(headers(str(apply("improve-locality{threads=2}", text)))) == 3
+
+
 def test_blocks_of_columns_stay_parallel():
     text = str(apply("improve-locality{threads=3}", COLUMN_SUMS))
     assert headers(text)[1:3] == ["%j_tile = 0 to 400 step 134", "%i = 0 to 300"]

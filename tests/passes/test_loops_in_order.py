@@ -182,9 +182,19 @@ def interp_of(module: Module, data: np.ndarray) -> np.ndarray:
     return np.array([*b, total])
 
 
-def test_many_wraps_keep_their_loop():
-    text = PERIODIC.format(low=0, high=40, shift=0, period=4, sign="")
-    assert str(apply("split-at-wraps", text)) == str(gcg.parse(text))
+@pytest.mark.cases("period, lanes", [(4, 1), (15, 32)])
+def test_many_wraps_keep_their_loop(period: int, lanes: int):
+    text = PERIODIC.format(low=0, high=40, shift=0, period=period, sign="")
+    split = apply(f"split-at-wraps{{lanes={lanes}}}", text)
+    assert str(split) == str(gcg.parse(text))
+
+
+def test_constant_quotients_need_no_pieces():
+    text = PERIODIC.format(low=0, high=39, shift=1, period=40, sign="")
+    split = str(apply("split-at-wraps", text))
+    assert split.count("affine.for") == 1
+    assert "%A[%i + 1]" in split
+    assert "%A[20]" in split
 
 
 def test_periodic_stencils_become_vectors():

@@ -45,7 +45,7 @@ def mapped(options: Options) -> list[ModulePass]:
         Coalesce(),
         OutlineCpu(),
         PropagateAliases(),
-        SplitAtWraps(),
+        SplitAtWraps(lanes=host.vector_bits // 32),
         _vectors(options, host, threads),
     ]
 

@@ -161,12 +161,6 @@ def _within(op: Operation) -> Iterator[Operation]:
     return (inner for inner in op.walk() if inner is not op)
 
 
-def _are_parallel(
-    ends: tuple[Operation, Operation], _: Operation, analysis: NestAnalysis
-) -> bool:
-    return all(map(analysis.is_parallel, ends))
-
-
 def _is_short(op: Operation) -> bool:
     axis = axis_of(op)
     return axis is not None and axis.extent < SHORTEST
@@ -322,8 +316,12 @@ class Block:
         """
         if not any(map(_is_loop, _within(op))):
             return op
-        given = self.surroundings, self.threads, self.left_alone
-        fuser = LocalityFuser(*given, accepts=_are_parallel, context=before)
+
+        def stays(nest: Operation, analysis: NestAnalysis) -> bool:
+            return self.left_alone(nest, analysis) or not analysis.is_parallel(nest)
+
+        given = self.surroundings, self.threads, stays
+        fuser = LocalityFuser(*given, context=before)
 
         def improved(operations: Sequence[Operation]) -> list[Operation]:
             made: list[Operation] = []

@@ -4,6 +4,8 @@ All keep the order of iterations, so they are always legal.
 
 * Peeling: the first or last iterations of a loop become a loop of their own.
 * Index-set splitting: { i in D } = { i in D : i < at } and then { i in D : i >= at }.
+* The same at all places where ``(i + c) floordiv m`` changes: it is constant in each
+  piece, and ``(i + c) mod m`` is ``i + c`` less a constant.
 * Normalisation to lower bound 0 and step 1:
 
       i = lower + step * x,    0 <= x < ceil((upper - lower) / step)
@@ -221,8 +223,8 @@ class SplitAtWraps(ModulePass):
     """Split innermost loops where the index of a periodic access begins anew.
 
     Within a piece, ``(i + c) mod m`` and ``(i + c) floordiv m`` are linear, so that it
-    becomes vectors.  A loop has at most `MOST_WRAPS` such places, and `PER_WRAP`
-    iterations for each.
+    becomes vectors.  A loop has at most `MOST_WRAPS` such places, and for each as many
+    iterations as a vector has ``lanes``, since each piece may leave some over.
 
     >>> import gpucodegen as gcg
     >>> print(SplitAtWraps().apply(gcg.parse('''
@@ -250,38 +252,51 @@ class SplitAtWraps(ModulePass):
 
     name: ClassVar[str] = "split-at-wraps"
     looks_for: ClassVar[frozenset[str]] = frozenset({"affine.for"})
+    lanes: int = 8
 
     def apply(self, module: Module) -> Module:
-        chosen = chosen_loops(module, "", "", _is_periodic)
-        return rewrite_loops(module, chosen, _split)
+        chosen = chosen_loops(module, "", "", self._is_periodic)
+        return rewrite_loops(module, chosen, self._split)
+
+    def _is_periodic(self, site: Site) -> bool:
+        return is_innermost(site) and self._pieces(site.loop) is not None
+
+    def _pieces(self, op: Operation) -> list[range] | None:
+        """Where all quotients are constant; None if there are none, or no gain."""
+        given = range_of(op)
+        ends = [bound.constant for bound in (*given.lowers, *given.uppers)]
+        match ends:
+            case [int(low), int(high)] if given.step == 1 and low < high:
+                span = range(low, high)
+            case _:
+                return None
+        variable = op.body.arguments[0]
+        quotients = [
+            quotient
+            for inner in op.body.operations
+            for index in _indices(inner)[1]
+            if variable in index.values
+            for quotient in _quotients(index.expr, Dim(index.values.index(variable)))
+        ]
+        cuts = {at for quotient in quotients for at in _changes(quotient, span)}
+        most = min(MOST_WRAPS, len(span) // self.lanes)
+        if not quotients or len(cuts) > most:
+            return None
+        return [range(*ends) for ends in pairwise([low, *sorted(cuts), high])]
+
+    def _split(self, _: Site, op: Operation) -> Replacement:
+        pieces = self._pieces(op) or []
+        ranges = [LoopRange((Index.of(p.start),), (Index.of(p.stop),)) for p in pieces]
+        made = in_pieces(op, [("", each) for each in ranges])
+        loops = map(_unwrapped, made.operations, [piece.start for piece in pieces])
+        return replace(made, operations=tuple(loops))
 
 
-MOST_WRAPS, PER_WRAP = 4, 8
+MOST_WRAPS = 4
+"""Each is one more copy of the loop's body."""
 
-
-def _is_periodic(site: Site) -> bool:
-    return is_innermost(site) and bool(_wraps(site.loop))
-
-
-def _wraps(op: Operation) -> list[int]:
-    """Where an index of a loop begins anew, if it pays to split there."""
-    given = range_of(op)
-    ends = [bound.constant for bound in (*given.lowers, *given.uppers)]
-    match ends:
-        case [int(low), int(high)] if given.step == 1 and low < high:
-            span = range(low, high)
-        case _:
-            return []
-    variable = op.body.arguments[0]
-    found = {
-        at
-        for inner in op.body.operations
-        for index in _indices(inner)[1]
-        if variable in index.values
-        for at in _changes(index.expr, Dim(index.values.index(variable)), span)
-    }
-    pays = len(found) <= min(MOST_WRAPS, len(span) // PER_WRAP)
-    return sorted(found) if pays else []
+Quotient = tuple[int, int, int]
+"""k, c and m of ``(k * i + c) mod m`` or ``floordiv m``, with k 1 or -1 and m > 0."""
 
 
 def _indices(op: Operation) -> tuple[tuple[Value, ...], list[Index]]:
@@ -294,10 +309,10 @@ def _indices(op: Operation) -> tuple[tuple[Value, ...], list[Index]]:
             return op.operands, []
 
 
-def _quotient(expr: AffineExpr, variable: Dim) -> tuple[int, int, int] | None:
-    """k, c and m of ``(k * i + c) mod m`` or ``floordiv m``, with k 1 or -1."""
+def _quotient(expr: AffineExpr, variable: Dim) -> Quotient | None:
+    """The quotient that an expression itself is."""
     match expr:
-        case Binary("mod" | "floordiv", lhs, Const(divisor)):
+        case Binary("mod" | "floordiv", lhs, Const(divisor)) if divisor > 0:
             terms, constant = linear_form(lhs)
             factor = terms.get(variable, 0)
             if len(terms) == abs(factor) == 1:
@@ -307,33 +322,23 @@ def _quotient(expr: AffineExpr, variable: Dim) -> tuple[int, int, int] | None:
     return None
 
 
-def _changes(expr: AffineExpr, variable: Dim, span: range) -> Iterator[int]:
-    """The first values of a variable at which a quotient of it alone changes."""
+def _quotients(expr: AffineExpr, variable: Dim) -> Iterator[Quotient]:
+    """The outermost quotients of a variable alone in an expression."""
     found = _quotient(expr, variable)
     if found is not None:
-        factor, constant, divisor = found
-        remainder = -constant if factor == 1 else constant + 1
-        second = span.start + 1
-        first = second + (remainder - second) % divisor
-        yield from range(first, span.stop, divisor)[: MOST_WRAPS + 1]
+        yield found
     elif isinstance(expr, Binary):
-        yield from _changes(expr.lhs, variable, span)
-        yield from _changes(expr.rhs, variable, span)
+        yield from _quotients(expr.lhs, variable)
+        yield from _quotients(expr.rhs, variable)
 
 
-def _split(_: Site, op: Operation) -> Replacement:
-    given, cuts = range_of(op), _wraps(op)
-    low, high = given.lower.constant, given.upper.constant
-    assert low is not None
-    assert high is not None
-    ends = [low, *cuts, high]
-    parts = [
-        ("", LoopRange((Index.of(first),), (Index.of(last),)))
-        for first, last in pairwise(ends)
-    ]
-    made = in_pieces(op, parts)
-    loops = map(_unwrapped, made.operations, ends)
-    return replace(made, operations=tuple(loops))
+def _changes(quotient: Quotient, span: range) -> range:
+    """Values of the variable at which a quotient changes, the first few."""
+    factor, constant, divisor = quotient
+    remainder = -constant if factor == 1 else constant + 1
+    second = span.start + 1
+    first = second + (remainder - second) % divisor
+    return range(first, span.stop, divisor)[: MOST_WRAPS + 1]
 
 
 def _unwrapped(loop: Operation, first: int) -> Operation:

@@ -466,7 +466,7 @@ class ExchangedTile(ResultTile):
         return ExchangedTile(tile.cells, tile.quads, thread, made)
 
     def store(self, b: Builder, sums: Sequence[Value]) -> None:
-        lanes, place = self.quads.lanes, self.cells.place
+        lanes, place, single = self.quads.lanes, self.cells.place, self._single
         down, across = lanes.rows, lanes.columns
         group, lane = _divided(self.thread, down.lanes * across.lanes)
         above, left = _divided(group, lanes.across)
@@ -493,11 +493,10 @@ class ExchangedTile(ResultTile):
             self._meet(b)
             for (first, more, at), (j, known) in zip(reads, columns[side], strict=True):
                 i = top + (more * down.quad + quad * down.lanes * down.quad + n)
-                piece = Piece(i, j, (self._single.known_rows(b, i) | known,))
+                piece = Piece(i, j, (single.known_rows(b, i) | known,))
                 there = [own[0], first + more, at]
-                kind = self._single.piece_type
-                one = b.affine_vector_load(self.slice, there, kind)
-                self._single.stored(b, piece, one)
+                one = b.affine_vector_load(self.slice, there, single.piece_type)
+                single.stored(b, piece, one)
 
     @property
     def _single(self) -> Cells:
