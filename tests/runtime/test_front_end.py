@@ -170,6 +170,39 @@ while i < n:
     last = int64(i)
     i = int32(i + 1)
 """,
+    "ranges": """
+for i in range(n):
+    A[0] = A[0] * 10 + i
+for i in range(-1, 7 - n, 2):
+    A[1] = A[1] * 10 + i
+for i in range(n, 1, -2):
+    A[2] = A[2] * 10 + i
+for i in range(2, 9, 3):
+    A[3] = A[3] * 10 + i
+for i in range(9, 2, -3):
+    A[4] = A[4] * 10 + i
+for i in range(5, 2):
+    A[5] = 1
+""",
+    "names of nested loops": """
+a = int64(n)
+b = int64(0)
+for i in range(3):
+    if n > 2:
+        b = b + a
+        c = b + i
+        A[i] = c
+    else:
+        a = int64(i)
+        A[i] = a
+    for j in range(2):
+        c = int64(j) + i
+        while c < 4:
+            c = c + n + 1
+            A[5] = A[5] + c
+    A[6] = A[6] + a + b
+A[7] = a + b
+""",
     "a constant name": """
 step = 3
 i = int32(0)

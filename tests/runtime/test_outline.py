@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -10,7 +11,12 @@ import numpy as np
 import pytest
 
 from gpucodegen.intrinsics.cpu import target
-from gpucodegen.runtime.cpu.kernels import compile_cpu, dispatcher_of, outlined
+from gpucodegen.runtime.cpu.kernels import (
+    assembly,
+    compile_cpu,
+    dispatcher_of,
+    outlined,
+)
 from gpucodegen.runtime.host.spec import KernelSpec, Param
 
 HEADER = """from gpucodegen.intrinsics import cpu
@@ -57,13 +63,15 @@ def test_what_is_read_before_it_is_written_is_taken_along(body: str, expected: s
     assert calls(body) == [expected]
 
 
-def kernel(body: str, *params: tuple[str, str, str], threads: int = 2) -> Any:
+def spec_of(body: str, *params: tuple[str, str, str], threads: int = 2) -> KernelSpec:
     names = ", ".join(name for name, *_ in params)
     source = f"{HEADER}\n\ndef k({names}):\n{body}"
-    spec = KernelSpec(
-        "k", source, tuple(Param(*p) for p in params), parallel=True, threads=threads
-    )
-    return compile_cpu(spec).entry
+    given = tuple(Param(*p) for p in params)
+    return KernelSpec("k", source, given, parallel=True, threads=threads)
+
+
+def kernel(body: str, *params: tuple[str, str, str], threads: int = 2) -> Any:
+    return compile_cpu(spec_of(body, *params, threads=threads)).entry
 
 
 @pytest.mark.parametrize("threads", [2, 3])
@@ -120,6 +128,14 @@ def test_loops_that_differ_in_names_are_one_function():
         f"call_outlined({part}, (A, B, C, n))",
         f"call_outlined({part}, (A, C, B, n))",
     ]
+
+
+def test_a_part_is_compiled_once_for_all_its_loops():
+    loop = " for i in prange(n):\n  for j in range(n):\n   {0}[i] = {0}[i] + {0}[j]\n"
+    names = ("A", "pointer", "f64"), ("B", "pointer", "f64"), ("n", "scalar", "index")
+    text = assembly(spec_of("".join(map(loop.format, "ABA")), *names))
+    assert len(re.findall(r"^part\S*:", text, re.MULTILINE)) == 1
+    assert not re.findall(r"^_ZN\S*k_0\S*:", text, re.MULTILINE)
 
 
 def test_attributes_and_exponents_are_no_variables():

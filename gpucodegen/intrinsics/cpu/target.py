@@ -142,8 +142,11 @@ def _call(target: Any, builder: Any, about: Any, values: Sequence[Any]) -> None:
 
 
 def _work(target: Any, module: Any, about: Any, data: Any) -> ir.Function:
-    """The function that runs some iterations."""
-    work = ir.Function(module, WORK, module.get_unique_name("part"))
+    """The function that runs some iterations, one for all calls of a module."""
+    name = f"part.{about.llvm_func_name}"
+    if name in module.globals:
+        return module.get_global(name)
+    work = ir.Function(module, WORK, name)
     work.linkage = "internal"
     builder = ir.IRBuilder(work.append_basic_block())
     begin, end, place = work.args
@@ -213,13 +216,16 @@ class KernelLibrary(JITCodeLibrary):
     """Code that one run of LLVM's module passes optimises.
 
     Numba runs them three times, to find pairs of reference counts in between.  Loops
-    are unrolled where the front end says so (`framework.unrolling`).
+    are unrolled where the front end says so (`framework.unrolling`).  Parts of a kernel
+    are internal, so that LLVM drops those that it has inlined everywhere.
     """
 
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout  # noqa: SLF001
 
     def _optimize_final_module(self) -> None:
+        for about in _FUNCTIONS.get(self, {}).values():
+            self._final_module.get_function(about.llvm_func_name).linkage = "internal"
         options = llvm.create_pipeline_tuning_options(speed_level=int(config.OPT))
         options.loop_vectorization = bool(config.LOOP_VECTORIZE)
         options.slp_vectorization = bool(config.SLP_VECTORIZE)

@@ -147,9 +147,10 @@ def _targets(target: ast.expr) -> Iterator[str]:
 
 
 def _in_memory(body: Iterable[ast.stmt], parameters: Iterable[str]) -> set[str]:
-    """The names with a use that no assignment precedes in the same basic block.
+    """The names with a use that no single assignment dominates.
 
-    The last assignment before any other use dominates it, so it needs no memory.
+    ``held``: the names whose last assignment dominates the current place, and is the
+    only one that reaches it.  A loop brings those of its end to its beginning.
     """
     found, held = set[str](), set(parameters)
 
@@ -158,20 +159,11 @@ def _in_memory(body: Iterable[ast.stmt], parameters: Iterable[str]) -> set[str]:
             case ast.Name(name, ctx):
                 if name not in held and isinstance(ctx, ast.Load):
                     found.add(name)
-            case ast.BoolOp(_, [first, *others]):
-                use(first)
-                before = set(held)
-                held.clear()
-                for each in others:
-                    use(each)
-                held.update(before)
             case _:
                 for each in _operands(node):
                     use(each)
 
-    def visit(nodes: Iterable[ast.stmt], assigned: Iterable[str] = ()) -> None:
-        held.clear()
-        held.update(assigned)
+    def visit(nodes: Iterable[ast.stmt]) -> None:
         for node in nodes:
             match node:
                 case ast.AugAssign(ast.Name(name), _, value):
@@ -179,24 +171,30 @@ def _in_memory(body: Iterable[ast.stmt], parameters: Iterable[str]) -> set[str]:
                     use(value)
                     held.add(name)
                 case ast.While(test, inside, _):
-                    held.clear()
+                    held.difference_update(_assigned([node]))
                     use(test)
-                    visit(inside)
-                    held.clear()
+                    branch(inside)
                 case ast.For(ast.Name(name), iterated, inside, _):
                     use(iterated)
-                    visit(inside, [name])
-                    held.clear()
+                    held.difference_update(_assigned([node]))
+                    branch(inside, name)
                 case ast.If(test, then, other):
                     use(test)
-                    visit(then)
-                    visit(other)
-                    held.clear()
+                    branch(then)
+                    branch(other)
+                    held.difference_update(_assigned([node]))
                 case _:
                     use(node)
                     held.update(_assigned([node]))
 
-    visit(body, parameters)
+    def branch(nodes: Iterable[ast.stmt], *assigned: str) -> None:
+        before = set(held)
+        held.update(assigned)
+        visit(nodes)
+        held.clear()
+        held.update(before)
+
+    visit(body)
     return found
 
 
@@ -234,6 +232,10 @@ def _folded(node: ast.expr) -> ast.expr:
 
 def _is_number(node: ast.expr) -> TypeGuard[ast.Constant]:
     return isinstance(node, ast.Constant) and isinstance(node.value, int | float)
+
+
+def _is_constant(value: Any) -> bool:
+    return isinstance(value, ir.Constant) and isinstance(value.constant, int)
 
 
 def _is_pure(function: Any) -> bool:
@@ -435,35 +437,79 @@ class _Translator:
         self.end(made, before, None if is_endless else joined(before, self.reaching))
 
     def counted(self, name: str, over: ast.expr, body: Sequence[ast.stmt]) -> None:
-        """A loop over a range, as Numba iterates it."""
-        head, inside = self.block("next"), self.block("loop")
-        kind, state = self.stepped("getiter", self.value(over))
+        """A loop over a range; like Numba's, it counts the iterations that are left."""
+        kind, first, step, count = self.range_of(over)
+        head, inside, outside = (
+            self.block("next"),
+            self.block("loop"),
+            self.builder.block,
+        )
         self.builder.branch(head)
         made = Loop(self.block("end"))
         before = self.begin(made, {name, *_assigned(body)})
         self.enter(head)
-        pair, value = self.stepped("iternext", (kind, state))
-        found = self.context.pair_first(self.builder, value, pair)
-        is_more = self.context.pair_second(self.builder, value, pair)
+        value, left = self.builder.phi(first.type), self.builder.phi(first.type)
+        value.add_incoming(first, outside)
+        left.add_incoming(count, outside)
+        is_more = self.builder.icmp_signed(">", left, first.type(0))
         self.builder.cbranch(is_more, inside, made.end)
         self.enter(inside)
-        self.assign(name, (pair.first_type, found))
+        self.assign(name, (kind, value))
         if self.unroller is not None:
             self.unroller.begin(self.builder)
         self.statements(body)
         is_reached = self.is_reached
+        if is_reached:
+            after = self.builder.add(value, step)
+            fewer = self.builder.sub(left, first.type(1), flags=["nsw"])
+            value.add_incoming(after, self.builder.block)
+            left.add_incoming(fewer, self.builder.block)
         self.finish(head)
         if self.unroller is not None:
             self.unroller.end(self.builder, trip_count(over), repeats=is_reached)
         self.end(made, before, joined(before, self.reaching))
 
-    def stepped(self, name: str, given: Typed) -> Typed:
-        """The result of an operation on a range or its iterator."""
-        signature = self.typing.resolve_function_type(name, (given[0],), {})
-        if signature is None:
-            raise NotCovered(f"{given[0]} is not iterated")
-        code = self.context.get_function(name, signature)
-        return self.build((signature, code), [given])
+    def range_of(self, over: ast.expr) -> tuple[Any, Any, Any, Any]:
+        """The type of a range's numbers, its first one, its step, its iterations."""
+        match over:
+            case ast.Call(ast.Name() as function, [_, *_] as arguments, []):
+                given = [self.value(each) for each in arguments]
+                kinds = tuple(ty for ty, _ in given)
+                kind = self.type_of(self.known(function))
+                signature = self.typing.resolve_function_type(kind, kinds, {})
+            case _:
+                signature, given = None, []
+        if signature is None or not isinstance(signature.return_type, types.RangeType):
+            raise NotCovered("a loop over something else than a range", over)
+        kind, values = signature.return_type.dtype, self.cast(given, signature.args)
+        form = self.context.get_value_type(kind)
+        first, last, step = (
+            [form(0), *values, form(1)] if len(values) == 1 else [*values, form(1)][:3]
+        )
+        is_kernel = self.builder.function.function_type.return_type == ir.VoidType()
+        if is_kernel and not (_is_constant(step) and step.constant):
+            raise NotCovered("a step that may be 0, which a kernel cannot return", over)
+        return kind, first, step, self.iterations(first, last, step)
+
+    def iterations(self, first: Any, last: Any, step: Any) -> Any:
+        """How often a loop repeats.  A step of 0 is an error."""
+        build, zero = self.builder, first.type(0)
+        if all(map(_is_constant, (first, last, step))) and step.constant:
+            count = -((last.constant - first.constant) // -step.constant)
+            if count < 1 << first.type.width - 1:
+                return first.type(max(count, 0))
+        span = build.sub(last, first)
+        if not _is_constant(step) or not step.constant:
+            with cgutils.if_unlikely(build, build.icmp_unsigned("==", step, zero)):
+                said = "range() arg 3 must not be zero"
+                self.context.call_conv.return_user_exc(build, ValueError, (said,))
+        is_forward = build.icmp_signed(">", span, zero)
+        if _is_constant(step) and step.constant == 1:
+            return build.select(is_forward, span, zero)
+        uneven = build.icmp_signed("!=", build.srem(span, step), zero)
+        count = build.add(build.sdiv(span, step), build.zext(uneven, first.type))
+        is_backward = build.xor(is_forward, build.icmp_signed(">", step, zero))
+        return build.select(is_backward, zero, count)
 
     def begin(self, made: Loop, changed: Collection[str]) -> Names:
         """Enter a loop that assigns variables; returns those in front of it."""
@@ -487,7 +533,10 @@ class _Translator:
         if after is None:
             self.builder.unreachable()
         else:
-            after = {name: found.outside(made) for name, found in after.items()}
+            after = {
+                name: found.outside(made) if made in found.loops else found
+                for name, found in after.items()
+            }
         self.reaching = after
 
     def choice(

@@ -25,6 +25,8 @@ OVERHEAD = 2
 """Operations of an iteration besides its body: an addition, a fused comparison."""
 BODY = 64 * OVERHEAD
 """Operations of an unrolled body, at most."""
+NESTED = 13
+"""Operations that a loop inside a body counts for: its bounds, tests and indices."""
 FREE = {"alloca", "bitcast", "br", "extractvalue", "getelementptr", "insertvalue"}
 """Instructions that become no operation, or that addresses of accesses hold."""
 _INDEX = ir.IntType(64)
@@ -76,6 +78,7 @@ class Unroller:
         body, blocks = self.open.pop(), builder.function.blocks
         written = _operations(blocks[body.first].instructions[body.start :])
         written += sum(_operations(b.instructions) for b in blocks[body.first + 1 :])
+        written += NESTED * len(body.inner)
         size: int | None = written if repeats else None
         for once, becomes in body.inner:
             size = None if size is None or becomes is None else size - once + becomes
