@@ -9,6 +9,7 @@ pairs of accesses, as MLIR's own dependence check lists them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import ClassVar
 
 from gpucodegen import errors
@@ -31,14 +32,20 @@ from gpucodegen.tiling.proof.dependences import Dependence, Row, dependences, ro
 from gpucodegen.tiling.proof.liveness import LoopKind, LoopVerdict, loop_verdicts
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class NestAnalysis:
     """Dependence analysis of a list of operations."""
 
     lifted: Lifted
     model: Model
-    dependences: tuple[Dependence, ...]
-    verdicts: tuple[LoopVerdict, ...]
+
+    @cached_property
+    def dependences(self) -> tuple[Dependence, ...]:
+        return dependences(self.model)
+
+    @cached_property
+    def verdicts(self) -> tuple[LoopVerdict, ...]:
+        return loop_verdicts(self.model, self.dependences)
 
     def verdict(self, op: Operation) -> LoopVerdict | None:
         """The verdict on the loop made from ``op``; None for an unknown loop."""
@@ -88,9 +95,7 @@ def analyse(
     lifted = lift_operations(
         operations, context, surroundings, one_access_per_statement=fine
     )
-    built = model(lifted.scop)
-    found = dependences(built)
-    return NestAnalysis(lifted, built, found, loop_verdicts(built, found))
+    return NestAnalysis(lifted, model(lifted.scop))
 
 
 NO_DEPENDENCE = "false"

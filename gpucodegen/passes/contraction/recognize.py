@@ -482,7 +482,7 @@ def recognize(op: Operation, *, parametric: bool = False) -> Contraction | None:
 
     The right operand is the one that the vector axis moves, if only one is.
     """
-    domain = domain_of(op, parametric=parametric)
+    domain = domain_of(op, parametric=parametric) if _ends_in_sum(op) else None
     body = None if domain is None else multiply_add(domain.body, domain.axes)
     if domain is None or body is None or not _is_separable(domain, body):
         return None
@@ -516,6 +516,14 @@ def recognize(op: Operation, *, parametric: bool = False) -> Contraction | None:
         body.store.location,
         is_reassociable(body.total),
         scale=body.scale,
+    )
+
+
+def _ends_in_sum(op: Operation) -> bool:
+    """Whether a nest has one store, of a sum or a difference."""
+    stored = [inner.operands[0] for inner in op.walk() if inner.name == "affine.store"]
+    return len(stored) == 1 and any(
+        inner.name in MULTIPLY and inner.result is stored[0] for inner in op.walk()
     )
 
 

@@ -179,7 +179,8 @@ def _carried(pair: NestPair) -> Refusal | None:
 def _different_ranges(pair: NestPair) -> Refusal | None:
     renamed: dict[Value, Value] = {}
     for a, b in zip(pair.first, pair.second, strict=True):
-        if not _same(range_of(a), range_of(substitute_values(b, renamed))):
+        here = b.with_(operands=[renamed.get(value, value) for value in b.operands])
+        if not _same(range_of(a), range_of(here)):
             names = f"loops {loop_name(a)} and {loop_name(b)}"
             return Refusal(f"{names} have different bounds")
         renamed[affine.For(b).iv] = affine.For(a).iv
@@ -419,7 +420,8 @@ class LocalityFuser:
     (`requested_schedules`).  ``least``: iterations of the loops that fused nests share,
     where these do not share all.  ``order``: reductions that may be reordered take the
     loops that compute their terms; None: none does.  ``accepts`` tells whether two
-    nests may become one.  ``context``: operations before.
+    nests may become one.  ``context``: operations before.  ``known``: analyses of
+    single nests, each among the same operations.
     """
 
     surroundings: Surroundings
@@ -430,6 +432,9 @@ class LocalityFuser:
     order: Order | None = None
     accepts: Callable[[Ends, Operation, NestAnalysis], bool] = any_pair
     context: Sequence[Operation] = ()
+    known: dict[Operation, NestAnalysis] = field(
+        default_factory=dict[Operation, NestAnalysis]
+    )
 
     def all_fused(self, operations: Sequence[Operation]) -> list[Operation]:
         """The block with every loop fused with its successors while it pays."""
@@ -529,11 +534,17 @@ class LocalityFuser:
         loaded = self._memory(ends[1], LOADS if others else ())
         if wish != TOGETHER and stored.isdisjoint(loaded):
             return Refusal("they share no data")
+        alone = [
+            self._alone(op, [*before, *run[:at]])
+            for op, at in zip(ends, (0, -1), strict=True)
+        ]
+        if any(map(self.left_alone, ends, alone)):
+            return Refusal("one of them is left as it is")
+        if not (wish == TOGETHER or self._are_alike(ends, alone)):
+            return Refusal("it does not pay")
         analysis = analyse(run, before, self.surroundings)
         if not (wish == TOGETHER or self._pays(analysis, ends)):
             return Refusal("it does not pay")
-        if any(self.left_alone(op, analysis) for op in ends):
-            return Refusal("one of them is left as it is")
         known = {tuple(run): analysis}
         refusal = Refusal("a parallel loop would be lost")
         for depth in self._depths(analysis, ends):
@@ -572,13 +583,21 @@ class LocalityFuser:
     def _pays(self, analysis: NestAnalysis, ends: tuple[Operation, Operation]) -> bool:
         first, second = loop_names.lifted_loops(analysis, ends)
         arrays = {r.access.array for r in analysis.model.references}
-        alike = analysis.is_parallel(ends[0]) == analysis.is_parallel(ends[1])
         return (
-            (alike or self.threads == 1 or self._has_terms(analysis, ends))
-            and len(arrays) <= STREAMS
+            len(arrays) <= STREAMS
             and len(analysis.model.references) <= REFERENCES
             and shares_data(analysis.model, first, second)
         )
+
+    def _alone(self, nest: Operation, before: Sequence[Operation]) -> NestAnalysis:
+        if nest not in self.known:
+            self.known[nest] = analyse([nest], before, self.surroundings)
+        return self.known[nest]
+
+    def _are_alike(self, ends: Ends, alone: Sequence[NestAnalysis]) -> bool:
+        """Whether both or none run on threads; a reduction may take its terms."""
+        first, second = (a.is_parallel(op) for a, op in zip(alone, ends, strict=True))
+        return first == second or self.threads == 1 or self._has_terms(alone, ends)
 
     def _depths(
         self, analysis: NestAnalysis, ends: tuple[Operation, Operation]
@@ -594,20 +613,16 @@ class LocalityFuser:
         if parallel and len(chains[0]) == len(chains[1]):
             return [0]
         whole = 1 if ends[1].results else len(bodies[1])
-        takes_terms = self._has_terms(analysis, ends)
+        takes_terms = self._has_terms((analysis, analysis), ends)
         return [*([whole] if takes_terms else []), *range(most, 0, -1)]
 
-    def _has_terms(
-        self, analysis: NestAnalysis, ends: tuple[Operation, Operation]
-    ) -> bool:
+    def _has_terms(self, analyses: Sequence[NestAnalysis], ends: Ends) -> bool:
         """Whether a parallel nest comes before a reduction that may be reordered."""
-        terms, sums = map(chain_of, ends)
+        (terms, sums), (first, second) = map(chain_of, ends), analyses
         return (
             len(terms) == len(sums)
-            and all(map(analysis.is_parallel, terms))
-            and all(
-                analysis.is_parallel(op) or self._is_free(analysis, op) for op in sums
-            )
+            and all(map(first.is_parallel, terms))
+            and all(second.is_parallel(op) or self._is_free(second, op) for op in sums)
         )
 
     def _is_free(self, analysis: NestAnalysis, loop: Operation) -> bool:
@@ -629,10 +644,10 @@ class LocalityFuser:
         before: Sequence[Operation],
         depth: int,
     ) -> bool:
-        again = analyse([nest], before, self.surroundings)
+        again = self._alone(nest, before)
         if depth == 0:
             return all(again.is_parallel(op) for op in chain_of(nest))
-        if self._has_terms(analysis, ends):
+        if self._has_terms((analysis, analysis), ends):
             chain, sums = chain_of(nest, depth), chain_of(ends[1], depth)
             return all(
                 again.is_parallel(new)

@@ -212,7 +212,9 @@ class Block:
             spans |= {part: (number, number) for part in made if part.name == FOR}
             current += made
         given = self.surroundings, self.threads, self.left_alone
-        fuser = LocalityFuser(*given, self.asked.fusions, order=self.sums)
+        fuser = LocalityFuser(
+            *given, self.asked.fusions, order=self.sums, known=self.known
+        )
         fused, joined = fuser.spanned(current, spans)
         if self.keeps:
             wishes = dict.fromkeys(fuser.joinable(fused, joined), TOGETHER)
@@ -321,7 +323,7 @@ class Block:
             return self.left_alone(nest, analysis) or not analysis.is_parallel(nest)
 
         given = self.surroundings, self.threads, stays
-        fuser = LocalityFuser(*given, context=before)
+        fuser = LocalityFuser(*given, context=before, known=self.known)
 
         def improved(operations: Sequence[Operation]) -> list[Operation]:
             made: list[Operation] = []
@@ -425,11 +427,16 @@ class ImproveLocality(ModulePass):
     ) -> Module:
         """The improved module; alternatives are added to ``found``."""
         surroundings, asked = Surroundings.of(module), Asked.of(self.plan)
-        numbers = count()
+        numbers, known = count(), dict[Operation, bool]()
+
+        def left_alone(op: Operation, analysis: NestAnalysis) -> bool:
+            if op not in known:
+                known[op] = self.is_left_alone(op, analysis)
+            return known[op]
 
         def function(op: Operation) -> list[Operation]:
             shared = shared_buffers(op, surroundings)
-            given = self.threads, self.is_left_alone, surroundings, shared
+            given = self.threads, left_alone, surroundings, shared
             sums = SumOrder(self.relaxed)
             block = Block(*given, asked, numbers, keeps, found, sums=sums)
             return [with_blocks(op, block.improved)]
