@@ -21,6 +21,7 @@ import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import field
+from functools import lru_cache
 from types import ModuleType
 from typing import Any
 
@@ -150,7 +151,7 @@ def outlined(source: str, name: str, *, parallel: bool = True) -> Outlined:
         for at, node in enumerate(tree.body)
         if isinstance(node, ast.FunctionDef) and node.name == name
     )
-    outliner = _Outliner(name, _names(tree))
+    outliner = _Outliner(name, {*_IDENTIFIER.findall(source)})
     if parallel:
         outliner.visit(kernel)
     own = dict.fromkeys([*_arguments(kernel), *_Uses.of([kernel]).stored])
@@ -201,22 +202,23 @@ def _repeated(body: Sequence[ast.stmt], own: Collection[str]) -> list[list[int]]
 
     Nothing behind such a loop may need a variable that it assigns.
     """
-    found: dict[str, list[int]] = {}
+    sizes: dict[int, list[int]] = {}
     live = set[str]()
     for at in reversed(range(len(body))):
-        statement = body[at]
-        use, nodes = _Uses.of([statement]), [*ast.walk(statement)]
-        if (
-            isinstance(statement, ast.For)
-            and len(nodes) >= LEAST_NODES
-            and not any(isinstance(node, ast.Return) for node in nodes)
-            and live.isdisjoint(use.stored)
-        ):
-            text, _ = _without_names(statement, own)
-            found.setdefault(text, []).insert(0, at)
+        statement, use = body[at], _Uses.of([body[at]])
+        if isinstance(statement, ast.For) and live.isdisjoint(use.stored):
+            nodes = [*ast.walk(statement)]
+            if not any(isinstance(node, ast.Return) for node in nodes):
+                sizes.setdefault(len(nodes), []).insert(0, at)
         if isinstance(statement, ast.Assign):
             live -= use.stored.keys()
         live |= use.needed.keys()
+    found: dict[str, list[int]] = {}
+    for size, places in sizes.items():
+        if size >= LEAST_NODES and len(places) > 1:
+            for at in places:
+                text, _ = _without_names(body[at], own)
+                found.setdefault(text, []).append(at)
     return [places for places in found.values() if len(places) > 1]
 
 
@@ -237,12 +239,6 @@ def _without_names(
         return f"${numbers.setdefault(name, len(numbers))}" if is_variable else name
 
     return _IDENTIFIER.sub(number, ast.unparse(statement)), [*numbers]
-
-
-def _names(tree: ast.AST) -> set[str]:
-    """Every name of a text."""
-    found = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    return found | {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
 
 
 @dataclass
@@ -302,8 +298,8 @@ def _is_parallel(node: ast.For) -> bool:
     return isinstance(called, ast.Name) and called.id == LOOP
 
 
-@dataclass
-class _Uses(ast.NodeVisitor):
+@dataclass(slots=True)
+class _Uses:
     """Variables in order of evaluation: ``needed`` are read before any write."""
 
     stored: dict[str, None] = field(default_factory=dict[str, None])
@@ -317,34 +313,40 @@ class _Uses(ast.NodeVisitor):
             uses.visit(node)
         return uses
 
-    def visit_Name(self, node: ast.Name) -> None:
-        if isinstance(node.ctx, ast.Store):
-            self.stored.setdefault(node.id)
-        elif node.id not in self.stored:
-            self.needed.setdefault(node.id)
-
-    def generic_visit(self, node: ast.AST) -> None:
-        """The parts of a node, targets last."""
-        for part in sorted(_parts(node), key=lambda p: p[0] in {"target", "targets"}):
-            self.visit(part[1])
-
-    def visit_For(self, node: ast.For) -> None:
-        """The range, the variable, the body."""
-        for part in (node.iter, node.target, *node.body):
-            self.visit(part)
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        """``x += 1`` reads ``x`` first."""
-        if isinstance(node.target, ast.Name):
-            self.visit(ast.Name(node.target.id, ast.Load()))
-        self.generic_visit(node)
+    def visit(self, node: ast.AST) -> None:
+        """A target comes last, but that of a loop does not; ``x += 1`` reads ``x``."""
+        match node:
+            case ast.Name(name, ast.Store()):
+                self.stored.setdefault(name)
+            case ast.Name(name):
+                if name not in self.stored:
+                    self.needed.setdefault(name)
+            case ast.For(target, iterated, body):
+                for part in (iterated, target, *body):
+                    self.visit(part)
+            case ast.AugAssign(ast.Name(name) as target, _, value):
+                for part in (ast.Name(name, ast.Load()), value, target):
+                    self.visit(part)
+            case _:
+                for part in _parts(node):
+                    self.visit(part)
 
 
-def _parts(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    for name, value in ast.iter_fields(node):
-        for part in value if isinstance(value, list) else [value]:
-            if isinstance(part, ast.AST):
-                yield name, part
+def _parts(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes in a node, targets last."""
+    for name in _fields(type(node)):
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            yield from (each for each in value if isinstance(each, ast.AST))
+        elif isinstance(value, ast.AST):
+            yield value
+
+
+@lru_cache(None)
+def _fields(kind: type[ast.AST]) -> tuple[str, ...]:
+    skipped = {"ctx", "op", "ops"}  # no variables
+    names = (name for name in kind._fields if name not in skipped)
+    return tuple(sorted(names, key={"target", "targets"}.__contains__))
 
 
 @dataclass(frozen=True, slots=True)
